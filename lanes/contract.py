@@ -1,0 +1,239 @@
+"""What a lane is: data, and pure functions over data.
+
+    launch = lane.plan(task, host)        # argv, env, stdin: or Refused
+    parser = lane.parser(task)            # bytes in, events out
+    events = parser.feed(chunk)           # the same events however the bytes are cut
+    events = parser.finish(exit_status)   # what the end of output means; ends with TurnEnded
+    failure = lane.classify(ending)       # why it failed; in doubt, the task
+
+A lane MUST be deterministic, MUST NOT raise on any bytes, and MUST refuse what it can't honour.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Literal, Protocol
+
+from ..messages.job import ExitStatus
+from ..messages.lane_events import FailureKind, LaneEvent
+from ..messages.refusals import Refused
+from ..messages.vocabulary import Effort, Tier, Verb
+
+
+class Stream(StrEnum):
+    """Which of the delegate's two outputs some bytes came from."""
+
+    OUT = "out"
+    ERR = "err"
+
+
+class Posture(StrEnum):
+    """What a verb really means on a lane, in the words people see."""
+
+    READ_ONLY = "READ-ONLY"
+    WORKSPACE_WRITE = "WORKSPACE-WRITE sandbox"
+    SANDBOXED = "SANDBOXED autonomy"
+    MUTATING = "MUTATING"
+    DANGER = "DANGER (no sandbox, approvals bypassed)"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Task:
+    """A job as a lane sees it. ``prompt`` is already scaffolded."""
+
+    verb: Verb
+    prompt: str
+    cwd: str
+    model: str | None = None
+    """The id to send, resolved by the catalog; None is the CLI's own default."""
+    effort: Effort | None = None
+    tier: Tier = Tier.MID
+    allow_downgrade: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Host:
+    """What a lane may know of the machine. Read by ``actors/host.py`` before the lane is asked."""
+
+    environment: Mapping[str, str]
+    """The caller's environment, decoded with surrogateescape."""
+    executables: Mapping[str, str | None]
+    """Program name → absolute path on the caller's PATH, or None."""
+    python: str = "python3"
+    """The interpreter that runs Outsourcerer, for delegate programs of its own."""
+    home: str = "/"
+    """The caller's home folder."""
+    is_root: bool = False
+    platform: str = "linux"
+    server: str | None = None
+    """Base URL of the OpenAI-compatible server found for the local lane, ``.../v1``."""
+    server_models: tuple[str, ...] = ()
+    """What that server lists, first first."""
+    embedded_model: str | None = None
+    """Path of the demo model's GGUF, where it is installed."""
+    embedded_runtime: bool = False
+    """Whether the embedded runtime can be imported."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PrivateFile:
+    """A file to write 0600 into the job folder before the launch. ``{job}`` in argv is that folder."""
+
+    name: str
+    content: bytes = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Launch:
+    """A process to start: a value, so that whoever runs it may be elsewhere."""
+
+    argv: tuple[str, ...]
+    """Absolute program first. ``{job}`` in an item stands for the job folder."""
+    env_set: Mapping[str, str] = field(default_factory=dict, repr=False)
+    env_strip: frozenset[str] = frozenset()
+    """Names to remove; a trailing ``*`` removes every name with that prefix."""
+    stdin: bytes | None = field(default=None, repr=False)
+    """None is ``/dev/null``. Bytes are written to a private file that becomes stdin."""
+    files: tuple[PrivateFile, ...] = ()
+    notices: tuple[str, ...] = ()
+    """Sentences for the person, for example what an effort word was turned into."""
+
+
+class Locality(StrEnum):
+    """Whether what the lane is given leaves the machine."""
+
+    LOCAL = "local"
+    CLOUD = "cloud"
+
+
+class EffortSupport(StrEnum):
+    """How a lane takes ``--effort``."""
+
+    NATIVE = "native"
+    ADVISORY = "advisory"
+    """Only as words in the prompt."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Billing:
+    """Who pays for a lane's runs, as dated data (billing rules change)."""
+
+    kind: Literal["free", "plan", "metered", "unknown"]
+    pool: str
+    words: str
+    """The cost words that people see, for example ``$0 cash, spends your Claude plan limits``."""
+    plan: str | None = None
+    as_of: str = "2026-11"
+
+
+class ReadinessLevel(StrEnum):
+    """How far a lane is known to work; each level includes those before it."""
+
+    ABSENT = "absent"
+    INSTALLED = "installed"
+    SIGNED_IN = "signed-in"
+    ANSWERING = "answering"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProbeFacts:
+    """What ``actors/host.py`` saw of a lane's program."""
+
+    host: Host
+    version_output: bytes | None = None
+    """stdout of ``version_argv``; None when it was not run or failed."""
+    version_exit: int | None = None
+    credentials: frozenset[str] = frozenset()
+    """Those of the lane's ``credential_files`` that exist (paths as the lane wrote them)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Readiness:
+    """A lane's state on this machine. ``fix`` is the one command that helps."""
+
+    level: ReadinessLevel
+    detail: str
+    version: str | None = None
+    tested: bool | None = None
+    """Whether that version is one the lane was tested with; None when unknown."""
+    fix: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ending:
+    """What ``classify`` judges by."""
+
+    exit: ExitStatus
+    turn: LaneEvent | None
+    """The last ``TurnEnded``, if any."""
+    retries: tuple[int, ...] = ()
+    """HTTP statuses of the retries that were seen."""
+    tail: str = ""
+    """The last few KiB of stderr, control sequences stripped."""
+
+
+class Parser(Protocol):
+    """Incremental: holds what it needs of what it has seen, and no more than ``LINE_CAP`` bytes of a line."""
+
+    def feed(self, data: bytes, stream: Stream = Stream.OUT) -> list[LaneEvent]:
+        """Return the events that ``data`` completes. MUST NOT raise, whatever the bytes."""
+        ...
+
+    def finish(self, exit_status: ExitStatus) -> list[LaneEvent]:
+        """Return the events that the end of output completes: always ends the turn exactly once."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Liveness:
+    """How silence is judged on a lane; windows in seconds, None is the tier's own."""
+
+    streamed: bool = True
+    """False: nothing may come before the end, so silence is judged by files, CPU and children."""
+    stall_kill_floor_s: float | None = None
+    """Never end the lane for silence before this."""
+    first_output_s: float | None = None
+    final_grace_s: float = 20.0
+    """How long the process may stay after its own final event."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lane:
+    """One lane. Two lanes may share a vehicle (Claude Code on a plan, or over an API)."""
+
+    name: str
+    provider: str
+    """The predecessor's provider word, accepted as a synonym and kept in the job object."""
+    vehicle: str
+    summary: str
+    homepage: str
+    install: str
+    """One sentence that says how to get it."""
+    binary: str | None
+    """Program name looked up on PATH; None when the lane needs none."""
+    version_argv: tuple[str, ...] = ("--version",)
+    min_version: tuple[int, ...] | None = None
+    tested_versions: tuple[str, ...] = ()
+    verbs: Mapping[Verb, Posture]
+    """What the lane can honour; a verb that is absent is refused with the lanes that can."""
+    effort: EffortSupport = EffortSupport.ADVISORY
+    billing: Billing
+    locality: Locality = Locality.CLOUD
+    agentic: bool = True
+    """Whether the delegate has tools of its own (False: it only answers in text)."""
+    scaffold: bool = True
+    """Whether the prompt is wrapped with the marker protocol (False: the bare task is sent)."""
+    liveness: Liveness = Liveness()
+    credential_files: tuple[str, ...] = ()
+    """Places whose existence suggests a sign-in, with ``~``. Never opened."""
+    executables: tuple[str, ...] = ()
+    """Further programs the lane looks for on PATH."""
+    default_tier: Tier = Tier.MID
+    plan: Callable[[Task, Host], Launch | Refused]
+    parser: Callable[[Task], Parser]
+    classify: Callable[[Ending], FailureKind]
+    probe: Callable[[ProbeFacts], Readiness]
+    source: str = "built-in"
+    """Where the lane was declared: ``built-in``, or the path of its TOML file."""

@@ -1,0 +1,145 @@
+"""What has happened: the journal's only content. Past tense, appended once, never changed.
+
+Every variant is written by one actor through the Journal and read by every follower
+(``osrc events``); none is answered. ``seq`` and ``at`` are given by the Journal at commit.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, TypeAdapter
+
+from .base import Observation
+from .job import Cost, ExitStatus, Identity, JobId, JobRecord, Progress
+from .vocabulary import JobState
+
+
+class JobAccepted(Observation):
+    """Jobs, before the caller is told anything: the job exists."""
+
+    kind: Literal["job.accepted"] = "job.accepted"
+    job_id: JobId
+    record: JobRecord
+
+
+class JobLaunching(Observation):
+    """Job, before a shim is asked for. ``attempt`` names the claim that only one shim can take."""
+
+    kind: Literal["job.launching"] = "job.launching"
+    job_id: JobId
+    attempt: int
+
+
+class JobSpawned(Observation):
+    """Job, when the delegate's process was seen to exist."""
+
+    kind: Literal["job.spawned"] = "job.spawned"
+    job_id: JobId
+    shim: Identity | None
+    delegate: Identity | None
+
+
+class JobStateChanged(Observation):
+    """Job, when the machine moved between live states."""
+
+    kind: Literal["job.state_changed"] = "job.state_changed"
+    job_id: JobId
+    state: JobState
+    reason: str | None = None
+
+
+class JobProgressed(Observation):
+    """Job, when a signed progress or plan marker came, or a first model or conversation was named."""
+
+    kind: Literal["job.progressed"] = "job.progressed"
+    job_id: JobId
+    progress: Progress
+    model_observed: str | None = None
+    conversation: str | None = None
+
+
+class JobCancelRequested(Observation):
+    """Jobs, when somebody asked for the end of a job."""
+
+    kind: Literal["job.cancel_requested"] = "job.cancel_requested"
+    job_id: JobId
+    at_once: bool = False
+
+
+class JobEnded(Observation):
+    """Job, with its verdict. A later one of the same job replaces it only if ``revises`` is set."""
+
+    kind: Literal["job.ended"] = "job.ended"
+    job_id: JobId
+    state: JobState
+    exit: int
+    exit_status: ExitStatus | None = None
+    reason: str | None = None
+    outcome: str | None = None
+    progress: Progress = Progress()
+    cost: Cost = Cost()
+    model_observed: str | None = None
+    conversation: str | None = None
+    note: str | None = None
+    revises: bool = False
+
+
+class JobRemoved(Observation):
+    """Jobs, when a finished job was cleaned up."""
+
+    kind: Literal["job.removed"] = "job.removed"
+    job_id: JobId
+
+
+class SupervisorStarted(Observation):
+    """Root, once its tree is up and orphans were adopted."""
+
+    kind: Literal["supervisor.started"] = "supervisor.started"
+    pid: int
+    version: str
+    adopted: int = 0
+
+
+class SupervisorStopped(Observation):
+    """Root, as the last fact of an ordered stop."""
+
+    kind: Literal["supervisor.stopped"] = "supervisor.stopped"
+    pid: int
+    reason: Literal["restart", "shutdown", "cancel", "idle"]
+
+
+class ChildCrashed(Observation):
+    """A supervisor, when a child actor crashed or stalled and what was done about it."""
+
+    kind: Literal["supervisor.child_crashed"] = "supervisor.child_crashed"
+    child: str
+    error: str
+    restarted: bool
+
+
+Fact = Annotated[
+    JobAccepted
+    | JobLaunching
+    | JobSpawned
+    | JobStateChanged
+    | JobProgressed
+    | JobCancelRequested
+    | JobEnded
+    | JobRemoved
+    | SupervisorStarted
+    | SupervisorStopped
+    | ChildCrashed,
+    Field(discriminator="kind"),
+]
+
+FACT: TypeAdapter[Fact] = TypeAdapter(Fact)
+
+
+class Entry(Observation):
+    """One committed fact with its place in the journal."""
+
+    seq: int
+    at: float
+    """Epoch seconds."""
+    fact: Fact

@@ -1,0 +1,146 @@
+"""A job as data: what was asked for, what was decided, what is known of it now."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Literal
+
+from pydantic import Field, StringConstraints
+
+from .base import Message, Observation
+from .vocabulary import JOB_ID_PATTERN, Effort, JobState, Tier, Verb
+
+JobId = Annotated[str, StringConstraints(pattern=JOB_ID_PATTERN)]
+LaneName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_.:-]{0,63}$")]
+ModelName = Annotated[
+    str, StringConstraints(pattern=r"^[A-Za-z0-9_.:/~+@-]{1,512}(\[[A-Za-z0-9]+\])?$", max_length=520)
+]
+Label = Annotated[str, StringConstraints(pattern=r"^[^\x00-\x1f\x7f]{1,80}$")]
+
+JOB_ID = re.compile(JOB_ID_PATTERN)
+
+
+class JobRequest(Message):
+    """client → gateway: one job as a person asked for it. ``None`` means "you choose"."""
+
+    verb: Verb = Verb.RUN
+    task: str | None = None
+    """The task text; exactly one of ``task`` and ``task_file`` is set."""
+    task_file: str | None = None
+    """Absolute path of a file that holds the task (large tasks are spooled by the client)."""
+    model: ModelName | None = None
+    lane: LaneName | None = None
+    effort: Effort | None = None
+    tier: Tier | None = None
+    cwd: str
+    """Absolute folder the delegate works in."""
+    timeout_s: Annotated[float, Field(gt=0, le=30 * 86400)] | None = None
+    """Hard cap in seconds; also switches the cap's extension off."""
+    label: Label | None = None
+    allow_downgrade: bool = False
+    trust_lane: bool = False
+    cloud_ack: bool = False
+    environment: str = Field(default="", repr=False)
+    """The caller's environment: base64 of NUL-joined ``NAME=value`` bytes. Never journalled or logged."""
+
+
+class Identity(Observation):
+    """A process, for good: pids are reused, start times within one boot are not."""
+
+    pid: Annotated[int, Field(gt=0)]
+    started: float
+    """Process start time, as the platform's own unit (Linux: clock ticks since boot; else epoch seconds)."""
+    boot_id: str
+
+
+class TokenUsage(Observation):
+    """Tokens as the vendor counts them; ``None`` is unknown, never zero."""
+
+    input: int | None = None
+    """Uncached prompt tokens."""
+    cached_input: int | None = None
+    cache_write: int | None = None
+    output: int | None = None
+    reasoning: int | None = None
+
+
+class Cost(Observation):
+    """What the job cost. Cash is kept apart from plan use."""
+
+    kind: Literal["free", "plan", "metered", "unknown"] = "unknown"
+    cash_usd: float | None = None
+    measured: bool = False
+    """True only when a provider's own receipt says so."""
+    plan: str | None = None
+    """Name of the plan whose limits were spent."""
+    tokens: TokenUsage | None = None
+
+
+class Progress(Observation):
+    """What has been seen of a delegate's work so far."""
+
+    last_marker: str | None = None
+    reads: int = 0
+    writes: int = 0
+    bash: int = 0
+    percent: int | None = None
+
+
+class ExitStatus(Observation):
+    """How a delegate's process ended: exactly one field is set, or none when it was lost."""
+
+    code: int | None = None
+    signal: int | None = None
+    lost: bool = False
+    """True when nobody was there to see it (the shim was killed, or the machine went down)."""
+    error: str | None = None
+    """Why the delegate could not be started at all."""
+
+
+class JobRecord(Observation):
+    """Everything that is kept of a job. Built from its facts alone (``state/records.py``)."""
+
+    job_id: JobId
+    label: str | None = None
+    group_id: str | None = None
+    lane: str
+    vehicle: str
+    provider: str
+    """The lane's word in the predecessor, kept for its users' scripts."""
+    verb: Verb
+    posture: str
+    shape: Literal["one-shot", "session"] = "one-shot"
+    model: str | None = None
+    model_observed: str | None = None
+    tier: Tier = Tier.MID
+    effort: Effort | None = None
+    cwd: str
+    worktree: str | None = None
+    branch: str | None = None
+    local: bool = False
+    streamed: bool = True
+    agentic: bool = True
+    timeout_s: float | None = None
+    state: JobState = JobState.QUEUED
+    exit: int | None = None
+    """Exit code of the job in our own terms (cli.md), set when it has ended."""
+    exit_status: ExitStatus | None = None
+    """How the delegate's own process ended."""
+    reason: str | None = None
+    outcome: str | None = None
+    accepted_at: float
+    """Epoch seconds."""
+    started: float | None = None
+    ended: float | None = None
+    attempt: int = 0
+    marker_id: str | None = Field(default=None, repr=False)
+    """Signs this attempt's markers. Never shown, never in an environment."""
+    shim: Identity | None = None
+    delegate: Identity | None = None
+    conversation: str | None = None
+    """The CLI's own id of this conversation."""
+    progress: Progress = Progress()
+    cost: Cost = Cost()
+    supervision: Literal["supervised", "attached", "gave-up"] = "supervised"
+    cancel_requested: bool = False
+    note: str | None = None

@@ -1,0 +1,205 @@
+"""What a lane's parser makes of a CLI's output: one closed union, the same for every vendor.
+
+Every variant is made by a lane parser (``lanes/*/events.py``) and read by the Job actor; none is
+answered. Unknown fields are ignored, so that stored ``events.jsonl`` files of newer versions load.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated, Literal
+
+from pydantic import Field, TypeAdapter
+
+from .base import Observation
+from .job import TokenUsage
+
+
+class ToolKind(StrEnum):
+    """What a tool call can do to the world; the tally shown to people counts these."""
+
+    READ = "read"
+    WRITE = "write"
+    EXECUTE = "execute"
+    OTHER = "other"
+
+
+class FailureKind(StrEnum):
+    """Why a turn failed. In doubt it is ``TASK``, and a task failure is never retried elsewhere."""
+
+    NONE = "none"
+    TRANSPORT = "transport"
+    PLAN_LIMIT = "plan-limit"
+    RATE_LIMIT = "rate-limit"
+    AUTH = "auth"
+    PERMISSION = "permission"
+    MODEL_GONE = "model-gone"
+    OUTPUT_LIMIT = "output-limit"
+    INTERRUPTED = "interrupted"
+    LAUNCH = "launch"
+    TASK = "task"
+
+
+class MarkerKind(StrEnum):
+    """The words of the marker protocol (``lanes/markers.py``)."""
+
+    PROGRESS = "PROGRESS"
+    PLAN = "PLAN"
+    NEED_INPUT = "NEED_INPUT"
+    BLOCKED = "BLOCKED"
+    DONE = "DONE"
+
+    @property
+    def terminal(self) -> bool:
+        """Whether the marker claims that the delegate has stopped."""
+        return self in (MarkerKind.NEED_INPUT, MarkerKind.BLOCKED, MarkerKind.DONE)
+
+
+class ConversationStarted(Observation):
+    """When the CLI named this conversation."""
+
+    kind: Literal["conversation_started"] = "conversation_started"
+    conversation: str
+
+
+class ModelObserved(Observation):
+    """When the stream says which model is really answering."""
+
+    kind: Literal["model_observed"] = "model_observed"
+    model: str
+
+
+class Spoke(Observation):
+    """When the delegate said something to the captain (a whole message, or a piece of one)."""
+
+    kind: Literal["spoke"] = "spoke"
+    text: str
+    partial: bool = False
+    """True for a piece of a message that later arrives whole or that only exists in pieces."""
+
+
+class Thought(Observation):
+    """When the model reasoned aloud: a sign of life, never an answer."""
+
+    kind: Literal["thought"] = "thought"
+    chars: int = 0
+
+
+class ToolCalled(Observation):
+    """When the delegate called a tool."""
+
+    kind: Literal["tool_called"] = "tool_called"
+    tool: ToolKind
+    name: str
+    target: str | None = None
+    """The file or command it was called on, cut to 200 characters."""
+
+
+class ToolFinished(Observation):
+    """When a tool call ended."""
+
+    kind: Literal["tool_finished"] = "tool_finished"
+    name: str | None = None
+    ok: bool = True
+    denied: bool = False
+    """True when permission was refused, as opposed to an ordinary failure."""
+    excerpt: str | None = None
+
+
+class Denied(Observation):
+    """When the CLI itself reported a refused permission."""
+
+    kind: Literal["denied"] = "denied"
+    name: str | None = None
+    excerpt: str | None = None
+
+
+class Retrying(Observation):
+    """When the CLI waits to try its provider again. Not final."""
+
+    kind: Literal["retrying"] = "retrying"
+    attempt: int | None = None
+    status: int | None = None
+    delay_s: float | None = None
+    message: str | None = None
+
+
+class LimitWindow(Observation):
+    """One window of a plan's limits."""
+
+    name: str
+    utilization: float | None = None
+    """0.0 to 1.0."""
+    resets_at: float | None = None
+    """Epoch seconds."""
+
+
+class LimitReported(Observation):
+    """When the stream carried a plan's gauge."""
+
+    kind: Literal["limit_reported"] = "limit_reported"
+    rejected: bool = False
+    windows: tuple[LimitWindow, ...] = ()
+
+
+class UsageReported(Observation):
+    """When token use was reported; cumulative over the turn."""
+
+    kind: Literal["usage_reported"] = "usage_reported"
+    usage: TokenUsage
+    by_model: dict[str, TokenUsage] = Field(default_factory=dict)
+    cash_usd: float | None = None
+    """What the CLI itself says it would cost at list price. Never a receipt."""
+
+
+class Marked(Observation):
+    """When a marker of the protocol stood on a line of the delegate's own words."""
+
+    kind: Literal["marked"] = "marked"
+    marker: MarkerKind
+    text: str
+    signed: bool
+
+
+class TurnEnded(Observation):
+    """Exactly once per turn: the CLI's own final event, or our reading of its end."""
+
+    kind: Literal["turn_ended"] = "turn_ended"
+    ok: bool
+    text: str | None = None
+    """The final message, when the event carries it."""
+    failure: FailureKind = FailureKind.NONE
+    message: str | None = None
+    """The CLI's own words for a failure."""
+    until: float | None = None
+    """Epoch seconds when a limit ends, if the CLI said so."""
+    synthetic: bool = False
+    """True when no final event came and the parser concluded it from the end of output."""
+
+
+class Unrecognised(Observation):
+    """When a line meant nothing to the parser. Never dropped, never fatal; repeats are counted."""
+
+    kind: Literal["unrecognised"] = "unrecognised"
+    excerpt: str
+    count: int = 1
+
+
+LaneEvent = Annotated[
+    ConversationStarted
+    | ModelObserved
+    | Spoke
+    | Thought
+    | ToolCalled
+    | ToolFinished
+    | Denied
+    | Retrying
+    | LimitReported
+    | UsageReported
+    | Marked
+    | TurnEnded
+    | Unrecognised,
+    Field(discriminator="kind"),
+]
+
+LANE_EVENT: TypeAdapter[LaneEvent] = TypeAdapter(LaneEvent)

@@ -1,0 +1,48 @@
+"""Expected trouble, said to a person: a code for programs, a sentence, and what to do next."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Literal
+
+from .base import Message
+
+
+class RefusalCode(StrEnum):
+    """Stable codes. ``cli/exit_codes.py`` maps each to an exit code."""
+
+    USAGE = "usage"
+    BAD_REQUEST = "bad_request"
+    BAD_TASK = "bad_task"
+    UNKNOWN_LANE = "unknown_lane"
+    UNKNOWN_MODEL = "unknown_model"
+    LANE_CONFLICT = "lane_conflict"
+    LANE_NOT_READY = "lane_not_ready"
+    VERB_UNSUPPORTED = "verb_unsupported"
+    BAD_CWD = "bad_cwd"
+    NO_SUCH_JOB = "no_such_job"
+    AMBIGUOUS_JOB = "ambiguous_job"
+    NOT_FINISHED = "not_finished"
+    NO_RESULT = "no_result"
+    RECURSION = "recursion"
+    DENIED = "denied"
+    STATE_UNWRITABLE = "state_unwritable"
+    STATE_FULL = "state_full"
+    STATE_DAMAGED = "state_damaged"
+    STATE_NEWER = "state_newer"
+    BAD_CONFIG = "bad_config"
+    SUPERVISOR_UNAVAILABLE = "supervisor_unavailable"
+    SUPERVISOR_BUSY = "supervisor_busy"
+    PROTOCOL = "protocol"
+    STOPPING = "stopping"
+    GAVE_UP = "gave_up"
+    INTERNAL = "internal"
+
+
+class Refused(Message):
+    """Any part → whoever asked: it was not done, why, and the one command that helps."""
+
+    kind: Literal["refused"] = "refused"
+    code: RefusalCode
+    message: str
+    hint: str | None = None

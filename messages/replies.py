@@ -1,0 +1,108 @@
+"""What the supervisor answers. Never a vague OK: each reply says what is already true."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, TypeAdapter
+
+from .base import Observation
+from .commands import Hello
+from .facts import Entry
+from .refusals import Refused
+
+JobObject = dict[str, Any]
+"""The public job object of ``--json`` (keys in docs/orchestrators.md), made by ``state/views.py``."""
+
+
+class Plan(Observation):
+    """How a job would be, or was, run: what a person needs to judge it. Secrets are masked."""
+
+    lane: str
+    vehicle: str
+    model: str | None
+    tier: str
+    effort: str | None
+    verb: str
+    posture: str
+    argv: tuple[str, ...]
+    cwd: str
+    stdin: str
+    env_set: tuple[str, ...] = ()
+    """Names only."""
+    env_stripped: tuple[str, ...] = ()
+    gate: str
+    """What the gate says, in words."""
+    cost: str
+    """Cost words, for example ``$0 cash, spends your Claude plan limits``."""
+    notices: tuple[str, ...] = ()
+
+
+class Accepted(Observation):
+    """The job is journalled; it will run even if everything that exists now is killed."""
+
+    kind: Literal["accepted"] = "accepted"
+    job_id: str
+    plan: Plan
+
+
+class Planned(Observation):
+    """A dry run: nothing was created."""
+
+    kind: Literal["planned"] = "planned"
+    plan: Plan
+
+
+class JobViews(Observation):
+    """Jobs as they are now."""
+
+    kind: Literal["job_views"] = "job_views"
+    jobs: tuple[JobObject, ...]
+    omitted: int = 0
+
+
+class Event(Observation):
+    """One journalled fact of a followed stream."""
+
+    kind: Literal["event"] = "event"
+    entry: Entry
+
+
+class StreamEnded(Observation):
+    """The last frame of a stream, and where to resume it."""
+
+    kind: Literal["stream_ended"] = "stream_ended"
+    seq: int = 0
+
+
+class SupervisorState(Observation):
+    """The supervisor as it is."""
+
+    kind: Literal["supervisor_state"] = "supervisor_state"
+    pid: int
+    version: str
+    protocol: int
+    home: str
+    socket: str
+    started_at: float
+    live_jobs: int
+    queued_jobs: int
+    max_jobs: int
+    actors: dict[str, int] = Field(default_factory=dict)
+    """Actor name → messages waiting."""
+
+
+class Stopping(Observation):
+    """The stop was taken; the socket closes once the tree is down."""
+
+    kind: Literal["stopping"] = "stopping"
+    pid: int
+    reason: str
+
+
+Reply = Annotated[
+    Hello | Accepted | Planned | JobViews | Event | StreamEnded | SupervisorState | Stopping | Refused,
+    Field(discriminator="kind"),
+]
+
+REPLY: TypeAdapter[Reply] = TypeAdapter(Reply)

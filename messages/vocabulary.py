@@ -1,0 +1,102 @@
+"""The words every part shares. Standard library only: the front end imports this on its hot paths."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+PROTOCOL = 1
+"""Wire protocol number. A new optional field needs no new number; removing or renaming one does."""
+
+FRAME_LIMIT = 8 * 1024 * 1024
+"""Longest frame in bytes, newline included. Longer ones are refused, never buffered."""
+
+SCHEMA_VERSION = "1"
+"""``schema_version`` of every ``--json`` object."""
+
+
+class Verb(StrEnum):
+    """What the delegate may do. The verb is the permission mode."""
+
+    RUN = "run"
+    EXPLORE = "explore"
+    RESEARCH = "research"
+    EDIT = "edit"
+    YOLO = "yolo"
+
+    @property
+    def may_write(self) -> bool:
+        """Whether the verb grants changes to the work tree."""
+        return self in (Verb.EDIT, Verb.YOLO)
+
+    @property
+    def read_only(self) -> bool:
+        """Whether the verb promises that nothing is changed."""
+        return self in (Verb.RUN, Verb.EXPLORE)
+
+
+class Tier(StrEnum):
+    """Capability class of a model: picks the prompt scaffold and the watchdog windows."""
+
+    FRONTIER = "frontier"
+    CAPABLE = "capable"
+    MID = "mid"
+    BUDGET = "budget"
+    RAW = "raw"
+
+
+class Effort(StrEnum):
+    """Reasoning effort, from least to most."""
+
+    MINIMAL = "minimal"
+    LOW = "low"
+    MEDIUM = "medium"
+    HIGH = "high"
+    XHIGH = "xhigh"
+    MAX = "max"
+
+
+class JobState(StrEnum):
+    """Every state a job can be in; the transitions are in ``state/job_machine.py``."""
+
+    QUEUED = "queued"
+    LAUNCHING = "launching"
+    RUNNING = "running"
+    STALLED = "stalled?"
+    EXPLORING = "exploring?"
+    NO_PROGRESS_WRITES = "no-progress-writes"
+    WAITING_LIMIT = "waiting-limit"
+    NEEDS_ANSWER = "needs-answer"
+    DONE = "done"
+    DONE_UNVERIFIED = "done?"
+    BLOCKED = "blocked"
+    PERMISSION_BLOCKED = "permission-blocked"
+    INTERRUPTED = "interrupted"
+    TIMEOUT = "timeout"
+    WEDGED = "wedged"
+    FAILED = "failed"
+    CANCELED = "canceled"
+
+    @property
+    def terminal(self) -> bool:
+        """Whether the job has ended."""
+        return self in TERMINAL_STATES
+
+
+TERMINAL_STATES = frozenset(
+    {
+        JobState.DONE,
+        JobState.DONE_UNVERIFIED,
+        JobState.BLOCKED,
+        JobState.PERMISSION_BLOCKED,
+        JobState.INTERRUPTED,
+        JobState.TIMEOUT,
+        JobState.WEDGED,
+        JobState.FAILED,
+        JobState.CANCELED,
+    }
+)
+
+LIVE_STATES = frozenset(set(JobState) - TERMINAL_STATES)
+
+JOB_ID_PATTERN = r"^\d{8}-\d{6}-[0-9a-f]{12}$"
+"""``YYYYmmdd-HHMMSS-xxxxxxxxxxxx`` (UTC, then 48 random bits)."""
