@@ -1,0 +1,185 @@
+"""The state home: one private folder that holds everything kept, and proof that it can be written.
+
+    home = Home.resolve(os.environ)     # pure: where it is
+    home.preflight()                    # creates what is missing, or refuses with the two fixes
+
+Standard library only: the front end runs this before every command that changes something.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from .errors import HOME_FIX, ROOM_FIX, StateError, from_os_error, printable
+from .files import FILES, PRIVATE_DIR, Files, read_private, write_private
+
+__all__ = ["Home", "read_private", "user_home", "write_private"]
+
+MIN_FREE_BYTES = 256 * 1024
+"""Less room than this is a full disk: a decision, its write-ahead log and a job folder must all fit."""
+
+_PROBE = ".writable"
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    """The paths of one state home. Making one touches nothing."""
+
+    root: Path
+
+    @classmethod
+    def resolve(cls, environ: Mapping[str, str], override: str | None = None, *, cwd: str | None = None) -> Home:
+        """Return the home: ``override``, else ``OSRC_HOME``, else ``~/.outsourcerer``; always absolute.
+
+        A relative path is taken from ``cwd`` (default: the process's own). ``~`` is the environment's
+        ``HOME``. Raises StateError when no home folder is known or the path can't be one.
+        """
+        given = override or environ.get("OSRC_HOME") or "~/.outsourcerer"
+        if "\0" in given:
+            raise StateError("state_unwritable", "the state home's path contains a NUL character", HOME_FIX)
+        if given == "~" or given.startswith("~/"):
+            given = user_home(environ) + given[1:]
+        if not os.path.isabs(given):  # noqa: PTH117 - pathlib costs more than this whole function
+            given = os.path.join(cwd if cwd is not None else os.getcwd(), given)  # noqa: PTH109, PTH118 - see above
+        return cls(Path(os.path.normpath(given)))
+
+    @property
+    def jobs_dir(self) -> Path:
+        """One folder per job."""
+        return self.root / "jobs"
+
+    @property
+    def database(self) -> Path:
+        """The SQLite store; ``-wal`` and ``-shm`` stand beside it."""
+        return self.root / "state.db"
+
+    @property
+    def lock_file(self) -> Path:
+        """Held by the supervisor for its whole life."""
+        return self.root / "supervisor.lock"
+
+    @property
+    def supervisor_file(self) -> Path:
+        """Who the supervisor is and where it listens (JSON)."""
+        return self.root / "supervisor.json"
+
+    @property
+    def log_file(self) -> Path:
+        """The supervisor's own log."""
+        return self.root / "supervisor.log"
+
+    @property
+    def spool_dir(self) -> Path:
+        """Large tasks on their way from a client to the supervisor."""
+        return self.root / "spool"
+
+    @property
+    def lanes_dir(self) -> Path:
+        """User-declared lanes, one TOML file each."""
+        return self.root / "lanes.d"
+
+    def job_dir(self, job_id: str) -> Path:
+        """Return the folder of one job. ``job_id`` must be a valid id: it becomes a path."""
+        return self.root / "jobs" / job_id
+
+    def preflight(self, files: Files = FILES) -> None:
+        """Make the home usable, or raise StateError with the sentence and the fixes.
+
+        Folders that are missing are created 0700; one of ours that others may enter is tightened
+        without a word. Refused: a symbolic link, something that is not a folder, another owner, a
+        place that can't be written, a disk without room. Seven system calls when all is well.
+        """
+        root = os.fspath(self.root)
+        _private_folder(root, files, parents=True)
+        for name in ("jobs", "spool", "lanes.d"):
+            _private_folder(f"{root}/{name}", files)
+        _prove_writable(root, files)
+        _prove_room(root)
+
+
+def user_home(environ: Mapping[str, str]) -> str:
+    """Return the user's home folder: ``HOME``, else the password database's. Raises StateError when neither knows."""
+    given = environ.get("HOME") or environ.get("USERPROFILE")
+    if given and os.path.isabs(given):  # noqa: PTH117 - see Home.resolve
+        return given
+    try:
+        import pwd  # noqa: PLC0415 - rarely needed, and absent on Windows
+
+        return pwd.getpwuid(os.getuid()).pw_dir
+    except (ImportError, KeyError):
+        raise StateError(
+            "state_unwritable", "no home folder is known (HOME is not set)", "set HOME, or OSRC_HOME=/path"
+        ) from None
+
+
+def _private_folder(path: str, files: Files, *, parents: bool = False) -> None:
+    """Check, create or tighten one folder."""
+    try:
+        seen = os.lstat(path)
+    except FileNotFoundError:
+        _create(path, files, parents=parents)
+        seen = _lstat(path)
+    except OSError as error:
+        raise from_os_error(error, path, "use") from error
+    if stat.S_ISLNK(seen.st_mode):
+        raise StateError(
+            "state_unwritable",
+            f"{printable(path)} is a symbolic link, and the state home never follows one",
+            f"name the real folder: OSRC_HOME={printable(os.path.realpath(path))}",
+        )
+    if not stat.S_ISDIR(seen.st_mode):
+        raise StateError("state_unwritable", f"{printable(path)} is not a folder", HOME_FIX)
+    if hasattr(os, "geteuid") and seen.st_uid != os.geteuid():
+        raise StateError("state_unwritable", f"{printable(path)} belongs to another user (uid {seen.st_uid})", HOME_FIX)
+    if stat.S_IMODE(seen.st_mode) & 0o077:
+        try:
+            os.chmod(path, PRIVATE_DIR)  # noqa: PTH101 - plain system calls throughout
+        except OSError as error:
+            raise from_os_error(error, path, "make private") from error
+
+
+def _lstat(path: str) -> os.stat_result:
+    try:
+        return os.lstat(path)
+    except OSError as error:
+        raise from_os_error(error, path, "use") from error
+
+
+def _create(path: str, files: Files, *, parents: bool) -> None:
+    try:
+        if parents:
+            os.makedirs(os.path.dirname(path), exist_ok=True)  # noqa: PTH103, PTH120 - plain system calls
+        files.mkdir(path)
+    except FileExistsError:
+        return  # another command was faster; what is there now is checked like any other
+    except OSError as error:
+        raise from_os_error(error, path, "create") from error
+
+
+def _prove_writable(root: str, files: Files) -> None:
+    """Open one fixed file for writing: ``os.access`` says yes to root on a read-only mount, this does not."""
+    path = f"{root}/{_PROBE}"
+    try:
+        files.close(files.open(path, os.O_WRONLY | os.O_CREAT))
+    except OSError as error:
+        raise from_os_error(error, path) from error
+
+
+def _prove_room(root: str) -> None:
+    """Refuse a full disk before a job is promised anything. File systems that report nothing are believed."""
+    if not hasattr(os, "statvfs"):
+        return
+    try:
+        seen = os.statvfs(root)
+    except OSError as error:
+        raise from_os_error(error, root, "use") from error
+    superuser = os.geteuid() == 0
+    blocks, inodes = (seen.f_bfree, seen.f_ffree) if superuser else (seen.f_bavail, seen.f_favail)
+    if seen.f_blocks and blocks * seen.f_frsize < MIN_FREE_BYTES:
+        raise StateError("state_full", f"the disk that holds {printable(root)} is full", ROOM_FIX)
+    if seen.f_files and inodes == 0:
+        raise StateError("state_full", f"the disk that holds {printable(root)} has no inodes left", ROOM_FIX)
