@@ -3,14 +3,13 @@
     StateError             the sentence, its code, and what to do next
     └─ DamagedStore        the database can't be believed: ``recovery`` sets it aside and rebuilds
 
-Every ``OSError`` and ``sqlite3.Error`` of this layer becomes one of these in one place: here.
+Every ``OSError`` of this layer becomes one of these here, every ``sqlite3.Error`` in ``sqlite_errors``.
 """
 
 from __future__ import annotations
 
 import errno
 import os
-import sqlite3
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
@@ -91,26 +90,3 @@ def from_os_error(error: OSError, path: str | os.PathLike[str], doing: str = "wr
         )
     reason = error.strerror or type(error).__name__
     return StateError("state_unwritable", f"can't {doing} {where}: {reason}", HOME_FIX)
-
-
-def from_sqlite_error(error: sqlite3.Error, path: str | os.PathLike[str]) -> StateError:
-    """Return the sentence for an SQLite error met in the database ``path``."""
-    where = printable(path)
-    code = getattr(error, "sqlite_errorcode", None)
-    primary = code & 0xFF if isinstance(code, int) else None
-    if primary == sqlite3.SQLITE_FULL:
-        return StateError("state_full", f"can't write {where}: the disk is full", ROOM_FIX)
-    if primary in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_FORMAT):
-        return DamagedStore(message=f"{where} is damaged: {error}")
-    if primary in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH):
-        return StateError("state_unwritable", f"can't open {where} for writing: {error}", HOME_FIX)
-    if primary in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
-        return StateError(
-            "state_unwritable",
-            f"{where} is in use by another program that does not let go of it",
-            "see which one with: osrc supervisor status",
-        )
-    if primary == sqlite3.SQLITE_IOERR:
-        return StateError("state_unwritable", f"can't read or write {where}: {error}", HOME_FIX)
-    # Anything else (no such table, malformed row, ...) means that the file is not the store that it should be.
-    return DamagedStore(message=f"{where} is damaged: {error}")

@@ -1,0 +1,217 @@
+"""Looking at the store without a supervisor, and without ever writing to it.
+
+Plain dicts come back, so that a looking command loads nothing but sqlite3 and json. One ``Reader``
+belongs to one thread. It works while a supervisor writes, when none runs, and after one was killed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from .errors import DamagedStore, printable
+from .schema import SCHEMA, newer
+from .sqlite_errors import from_sqlite_error
+
+Record = dict[str, Any]
+"""A ``messages.job.JobRecord`` as its JSON object."""
+
+CANDIDATES = 50
+"""Most records that ``resolve`` returns for an ambiguous word."""
+
+_ID_CHARACTERS = frozenset("0123456789abcdef-")
+_NEWEST = "ORDER BY accepted_at DESC, job_id DESC"
+
+
+class Reader:
+    """Read-only view of one database file. A file that does not exist yet reads as empty.
+
+    Raises StateError: STATE_DAMAGED (DamagedStore) or STATE_NEWER. ``notes`` holds sentences about
+    anything that makes the view less than whole.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        """Open ``path``; nothing is created."""
+        self._path = os.fspath(path)
+        self.notes: list[str] = []
+        self._db: sqlite3.Connection | None = None
+        with self._errors():
+            self._db = self._open()
+
+    def __enter__(self) -> Self:
+        """Return itself."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close."""
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the file. Repeating it is harmless."""
+        if self._db is not None:
+            self._db.close()
+            self._db = None
+
+    def resolve(self, token: str) -> list[Record]:
+        """Return the jobs a person may mean: the full id; else that label, newest first; else that id prefix.
+
+        At most ``CANDIDATES``; empty when there is none.
+        """
+        if not token or not token.isprintable():
+            return []
+        exact = self.record(token)
+        if exact is not None:
+            return [exact]
+        labelled = self._records(f"label = ? {_NEWEST} LIMIT ?", (token, CANDIDATES))
+        if labelled or not _ID_CHARACTERS.issuperset(token):
+            return labelled
+        beyond = token[:-1] + chr(ord(token[-1]) + 1)
+        return self._records(f"job_id >= ? AND job_id < ? {_NEWEST} LIMIT ?", (token, beyond, CANDIDATES))
+
+    def record(self, job_id: str) -> Record | None:
+        """Return one job by its full id, or None."""
+        found = self._records("job_id = ?", (job_id,))
+        return found[0] if found else None
+
+    def jobs(self, state: str | None = None, limit: int = 40) -> tuple[list[Record], int]:
+        """Return the newest ``limit`` jobs (0: all), optionally of one state, and how many were left out."""
+        most = limit if limit > 0 else -1
+        if state is None:
+            found = self._records(f"1 {_NEWEST} LIMIT ?", (most,))
+            total = self._number("SELECT coalesce(sum(jobs), 0) FROM job_counts")
+        else:
+            found = self._records(f"state = ? {_NEWEST} LIMIT ?", (state, most))
+            total = self._number("SELECT coalesce(sum(jobs), 0) FROM job_counts WHERE state = ?", (state,))
+        return found, max(0, total - len(found))
+
+    def live(self) -> list[Record]:
+        """Return every job that has not ended, oldest first."""
+        return self._records("ended IS NULL ORDER BY accepted_at, job_id", ())
+
+    def entries(
+        self,
+        since: int,
+        limit: int,
+        job: str | None = None,
+        type: str | None = None,  # noqa: A002 - the option's name
+    ) -> list[tuple[int, float, str, str]]:
+        """Return up to ``limit`` facts after ``since``, in order: (seq, at, kind, body as JSON text).
+
+        ``job`` is a full id; ``type`` a fact's kind.
+        """
+        where = ["seq > ?"]
+        given: list[Any] = [since]
+        if job is not None:
+            where.append("job_id = ?")
+            given.append(job)
+        if type is not None:
+            where.append("kind = ?")
+            given.append(type)
+        condition = " AND ".join(where)  # our own words; every value is bound
+        statement = f"SELECT seq, at, kind, body FROM facts WHERE {condition} ORDER BY seq LIMIT ?"  # noqa: S608 - see above
+        rows = self._rows(statement, (*given, limit))
+        return [(int(seq), float(at), str(kind), str(body)) for seq, at, kind, body in rows]
+
+    def last_seq(self) -> int:
+        """Return the number of the newest fact, 0 when there is none."""
+        return self._number("SELECT coalesce(max(seq), 0) FROM facts")
+
+    def _records(self, condition: str, values: tuple[Any, ...]) -> list[Record]:
+        # ``condition`` is one of this file's own; every value is bound.
+        statement = f"SELECT job_id, state, accepted_at, ended, record FROM jobs WHERE {condition}"  # noqa: S608 - see above
+        rows = self._rows(statement, values)
+        return [_record(*row) for row in rows]
+
+    def _number(self, statement: str, values: tuple[Any, ...] = ()) -> int:
+        rows = self._rows(statement, values)
+        return int(rows[0][0]) if rows else 0
+
+    def _rows(self, statement: str, values: tuple[Any, ...]) -> list[tuple[Any, ...]]:
+        if self._db is None:
+            return []
+        with self._errors():
+            return self._db.execute(statement, values).fetchall()
+
+    @contextmanager
+    def _errors(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.Error as error:
+            raise from_sqlite_error(error, self._path) from error
+
+    def _open(self) -> sqlite3.Connection | None:
+        if not os.path.lexists(self._path):
+            return None
+        if not Path(self._path).is_file():
+            raise DamagedStore(message=f"{printable(self._path)} is not a file")
+        try:
+            db, version = self._connect("mode=ro")
+        except sqlite3.OperationalError as error:
+            # A folder that can't be written, with no index of the log in it: read the main file alone.
+            if not _cannot_open(error):
+                raise
+            db, version = self._connect("mode=ro&immutable=1")
+            if _size(self._path + "-wal"):
+                self.notes.append(
+                    f"{printable(self._path)} is read-only and its log can't be read: the newest changes are missing"
+                )
+        if version > SCHEMA:
+            db.close()
+            raise newer(self._path, version)
+        if version == 0:  # made, and killed before the first schema was in it
+            db.close()
+            return None
+        return db
+
+    def _connect(self, query: str) -> tuple[sqlite3.Connection, int]:
+        db = sqlite3.connect(f"file:{_quoted(self._path)}?{query}", uri=True, timeout=5.0, isolation_level=None)
+        try:
+            db.text_factory = _decode
+            return db, int(db.execute("PRAGMA user_version").fetchone()[0])
+        except BaseException:
+            db.close()
+            raise
+
+
+def _decode(data: bytes) -> str:
+    # Text that is not UTF-8 can only come from damage; what can be read of it still is.
+    return data.decode("utf-8", "replace")
+
+
+def _record(job_id: str, state: str, accepted_at: float, ended: float | None, body: str) -> Record:
+    """Return the record's object; what the columns say where the record itself can't be read."""
+    try:
+        record = json.loads(body)
+    except (ValueError, TypeError, RecursionError):
+        record = None
+    if isinstance(record, dict) and record.get("job_id") == job_id:
+        return record
+    note = "this job's record is damaged; its folder still holds what it wrote"
+    return {"job_id": job_id, "state": state, "accepted_at": accepted_at, "ended": ended, "note": note}
+
+
+def _size(path: str) -> int:
+    try:
+        return os.stat(path).st_size  # noqa: PTH116 - a plain string is at hand
+    except OSError:
+        return 0
+
+
+def _cannot_open(error: sqlite3.OperationalError) -> bool:
+    primary = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    return primary in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_IOERR)
+
+
+def _quoted(path: str) -> str:
+    """Return a path as the path part of a ``file:`` URI (``urllib`` would cost more than the query)."""
+    data = os.fsencode(os.path.abspath(path))  # noqa: PTH100 - a plain string is at hand
+    safe = b"/abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~"
+    return "".join(chr(byte) if byte in safe else f"%{byte:02X}" for byte in data)

@@ -1,0 +1,110 @@
+"""A job's record as its facts make it: one pure fold, total over every order of facts.
+
+Rules
+- Only ``job.accepted`` makes a record; a second one of the same job changes nothing.
+- A record in a live state changes by any fact except one that is older than what it knows.
+- A record that has ended changes only by ``job.ended`` with ``revises`` set, and by ``job.removed``.
+- Only ``job.ended`` ends a job: a ``job.state_changed`` to an ended state changes nothing.
+- A fact that comes too late changes nothing. It still stands in the journal.
+"""
+
+from __future__ import annotations
+
+from typing import Any, assert_never
+
+from ..messages.facts import (
+    ChildCrashed,
+    Fact,
+    JobAccepted,
+    JobCancelRequested,
+    JobEnded,
+    JobLaunching,
+    JobProgressed,
+    JobRemoved,
+    JobSpawned,
+    JobStateChanged,
+    SupervisorStarted,
+    SupervisorStopped,
+)
+from ..messages.job import Cost, JobRecord, Progress
+from ..messages.vocabulary import JobState
+
+_NOTHING_SEEN = Progress()
+_COST_UNKNOWN = Cost()
+
+
+def apply(record: JobRecord | None, fact: Fact, at: float) -> JobRecord | None:
+    """Return the record after ``fact``, which happened ``at`` epoch seconds. None: there is no such job (any more).
+
+    Never raises. The same object comes back when nothing changed. The fact must be of the record's job.
+    """
+    match fact:
+        case JobAccepted():
+            return fact.record if record is None else record
+        case JobRemoved():
+            return None
+        case SupervisorStarted() | SupervisorStopped() | ChildCrashed():
+            return record
+        case JobEnded():
+            return None if record is None else _ended(record, fact, at)
+        case JobLaunching() | JobSpawned() | JobStateChanged() | JobProgressed() | JobCancelRequested():
+            if record is None or record.state.terminal:
+                return record
+            changes = _changes(record, fact, at)
+            return record.model_copy(update=changes) if changes else record
+        case _:
+            assert_never(fact)
+
+
+def _changes(
+    record: JobRecord,
+    fact: JobLaunching | JobSpawned | JobStateChanged | JobProgressed | JobCancelRequested,
+    at: float,
+) -> dict[str, Any]:
+    """Return what ``fact`` changes in a live record."""
+    match fact:
+        case JobLaunching():
+            if fact.attempt <= record.attempt:
+                return {}
+            return {"state": JobState.LAUNCHING, "attempt": fact.attempt, "shim": None, "delegate": None}
+        case JobSpawned():
+            spawned: dict[str, Any] = {"shim": fact.shim, "delegate": fact.delegate}
+            if record.started is None:
+                spawned["started"] = at
+            if record.state in (JobState.QUEUED, JobState.LAUNCHING):
+                spawned["state"] = JobState.RUNNING
+            return spawned
+        case JobStateChanged():
+            return {} if fact.state.terminal else {"state": fact.state, "reason": fact.reason}
+        case JobProgressed():
+            return {"progress": fact.progress, **_observed(fact)}
+        case JobCancelRequested():
+            return {"cancel_requested": True}
+
+
+def _ended(record: JobRecord, fact: JobEnded, at: float) -> JobRecord:
+    if not fact.state.terminal or (record.state.terminal and not fact.revises):
+        return record
+    changes: dict[str, Any] = {
+        "state": fact.state,
+        "exit": fact.exit,
+        "reason": fact.reason,
+        "outcome": fact.outcome,
+        "ended": at,
+        **_observed(fact),
+    }
+    # A verdict that knows less than what was seen before (a watchdog's, a recovery's) does not erase it.
+    if fact.exit_status is not None:
+        changes["exit_status"] = fact.exit_status
+    if fact.progress != _NOTHING_SEEN:
+        changes["progress"] = fact.progress
+    if fact.cost != _COST_UNKNOWN:
+        changes["cost"] = fact.cost
+    if fact.note is not None:
+        changes["note"] = fact.note
+    return record.model_copy(update=changes)
+
+
+def _observed(fact: JobProgressed | JobEnded) -> dict[str, Any]:
+    seen = {"model_observed": fact.model_observed, "conversation": fact.conversation}
+    return {name: value for name, value in seen.items() if value is not None}

@@ -1,0 +1,248 @@
+"""The store: every fact in order, and every job as its facts make it, in one SQLite file.
+
+    store = Store.open(home.database, now=now)
+    entries = store.append([fact, ...], at=now)     # any number of times, then
+    store.commit()                                  # one wait for the disk serves them all
+
+One writer (the Journal). Write-ahead log, ``synchronous=FULL``: what ``commit`` returned for survives
+the loss of power; what it did not is gone whole. Use ``Reader`` to look.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+from collections.abc import Sequence
+from importlib import resources
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from ..messages.facts import Entry, Fact, JobAccepted, JobRemoved
+from ..messages.job import JobRecord
+from .errors import DamagedStore, from_os_error, printable
+from .files import FILES, Files
+from .reader import Reader
+from .records import apply
+from .schema import SCHEMA, newer
+from .sqlite_errors import from_sqlite_error
+
+__all__ = ["Reader", "Store", "public"]
+
+BUSY_S = 5.0
+"""How long to wait for another writer before giving up."""
+
+_INSERT_FACT = "INSERT INTO facts (at, job_id, kind, body) VALUES (?, ?, ?, ?)"
+_SAVE_JOB = """
+INSERT INTO jobs (job_id, label, group_id, state, accepted_at, ended, record) VALUES (?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (job_id) DO UPDATE SET
+    label = excluded.label, group_id = excluded.group_id, state = excluded.state, ended = excluded.ended,
+    record = excluded.record
+"""
+
+
+class Store:
+    """The writer. May move between threads, but one at a time.
+
+    Any method raises StateError when the disk is full or can't be written, DamagedStore when the
+    file can't be believed. After either, nothing since the last ``commit`` is kept: append it again.
+    """
+
+    def __init__(self, db: sqlite3.Connection, path: Path) -> None:
+        """Use ``open`` instead."""
+        self._db = db
+        self._path = path
+
+    @classmethod
+    def open(cls, path: Path, *, now: float, files: Files = FILES) -> Store:
+        """Open or create the store and bring its schema up to date.
+
+        Raises DamagedStore, or StateError with STATE_NEWER, STATE_FULL or STATE_UNWRITABLE. The
+        file is checked whole (about 60 ms for 10,000 jobs), so that damage is met here, not later.
+        """
+        _make_private(path, files)
+        store = cls(_connect(path), path)
+        try:
+            store._prepare(now)
+        except BaseException:
+            store.close()
+            raise
+        return store
+
+    def append(self, facts: Sequence[Fact], at: float) -> list[Entry]:
+        """Add facts that happened ``at`` epoch seconds, and update their jobs, in the open transaction.
+
+        Returns them numbered, as the journal shows them (``public``). Nothing is kept, and nothing
+        may be told to anyone, before ``commit``.
+        """
+        entries = []
+        try:
+            if not self._db.in_transaction:
+                self._db.execute("BEGIN IMMEDIATE")
+            for fact in facts:
+                shown = public(fact)
+                job_id = getattr(fact, "job_id", None)
+                cursor = self._db.execute(_INSERT_FACT, (at, job_id, fact.kind, shown.model_dump_json()))
+                entries.append(Entry.model_construct(seq=cursor.lastrowid or 0, at=at, fact=shown))
+                if job_id is not None:
+                    self._update(job_id, fact, at)
+        except sqlite3.Error as error:
+            self.rollback()
+            raise from_sqlite_error(error, self._path) from error
+        return entries
+
+    def commit(self) -> None:
+        """Make everything appended since the last commit durable. Without any, nothing happens."""
+        if not self._db.in_transaction:
+            return
+        try:
+            self._db.execute("COMMIT")
+        except sqlite3.Error as error:
+            self.rollback()
+            raise from_sqlite_error(error, self._path) from error
+
+    def rollback(self) -> None:
+        """Forget everything appended since the last commit. Never raises."""
+        with contextlib.suppress(sqlite3.Error):
+            if self._db.in_transaction:
+                self._db.execute("ROLLBACK")
+
+    def close(self) -> None:
+        """Forget what was not committed and let go of the file. Repeating it is harmless."""
+        self.rollback()
+        with contextlib.suppress(sqlite3.Error):
+            self._db.close()
+
+    def record(self, job_id: str) -> JobRecord | None:
+        """Return one job, uncommitted changes included; None when there is none or it can't be read."""
+        return self._load(job_id)[1]
+
+    def live(self) -> list[JobRecord]:
+        """Return every job that has not ended, oldest first. Raises DamagedStore when one can't be read."""
+        try:
+            rows = self._db.execute(
+                "SELECT job_id, record FROM jobs WHERE ended IS NULL ORDER BY accepted_at, job_id"
+            ).fetchall()
+        except sqlite3.Error as error:
+            raise from_sqlite_error(error, self._path) from error
+        records = []
+        for job_id, body in rows:
+            record = _parse(body)
+            if record is None or record.job_id != job_id:
+                raise DamagedStore(message=f"{printable(self._path)} is damaged: live job {job_id!r} can't be read")
+            records.append(record)
+        return records
+
+    def last_seq(self) -> int:
+        """Return the number of the newest fact that was ever given, 0 at first."""
+        try:
+            row = self._db.execute("SELECT seq FROM sqlite_sequence WHERE name = 'facts'").fetchone()
+        except sqlite3.Error as error:
+            raise from_sqlite_error(error, self._path) from error
+        return int(row[0]) if row else 0
+
+    def skip_to(self, seq: int) -> None:
+        """Number the next fact higher than ``seq``, in the open transaction (after a rebuild)."""
+        try:
+            if not self._db.in_transaction:
+                self._db.execute("BEGIN IMMEDIATE")
+            self._db.execute("DELETE FROM sqlite_sequence WHERE name = 'facts' AND seq < ?", (seq,))
+            self._db.execute(
+                "INSERT INTO sqlite_sequence (name, seq) SELECT 'facts', ?"
+                " WHERE NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = 'facts')",
+                (seq,),
+            )
+        except sqlite3.Error as error:
+            self.rollback()
+            raise from_sqlite_error(error, self._path) from error
+
+    def _update(self, job_id: str, fact: Fact, at: float) -> None:
+        exists, record = self._load(job_id)
+        if exists and record is None and not isinstance(fact, JobAccepted | JobRemoved):
+            return  # unreadable: the fact is journalled, the damaged row stays for whoever looks
+        changed = apply(record, fact, at)
+        if changed is record:
+            return
+        if changed is None:
+            self._db.execute("DELETE FROM jobs WHERE job_id = ?", (job_id,))
+            return
+        row = (job_id, changed.label, changed.group_id, changed.state.value, changed.accepted_at, changed.ended)
+        self._db.execute(_SAVE_JOB, (*row, changed.model_dump_json()))
+
+    def _load(self, job_id: str) -> tuple[bool, JobRecord | None]:
+        """Return whether there is a row, and its record if that can be read."""
+        row = self._db.execute("SELECT record FROM jobs WHERE job_id = ?", (job_id,)).fetchone()
+        return (False, None) if row is None else (True, _parse(row[0]))
+
+    def _prepare(self, now: float) -> None:
+        try:
+            self._db.execute("PRAGMA journal_mode = WAL")
+            self._db.execute("PRAGMA synchronous = FULL")
+            version = int(self._db.execute("PRAGMA user_version").fetchone()[0])
+            if version > SCHEMA:
+                raise newer(os.fspath(self._path), version)
+            if version:
+                found = self._db.execute("PRAGMA quick_check(1)").fetchone()
+                if found is None or found[0] != "ok":
+                    raise DamagedStore(message=f"{printable(self._path)} is damaged: {found and found[0]}")
+            elif self._db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+                raise DamagedStore(message=f"{printable(self._path)} is another program's database")
+            for number, name, script in migrations():
+                if number > version:
+                    self._migrate(number, name, script, now)
+        except sqlite3.Error as error:
+            self.rollback()
+            raise from_sqlite_error(error, self._path) from error
+        self.live()
+
+    def _migrate(self, number: int, name: str, script: str, now: float) -> None:
+        """Apply one file whole: a kill in the middle leaves the schema before it."""
+        self._db.executescript(
+            f"BEGIN IMMEDIATE;\n{script}\n"
+            f"INSERT INTO migrations (number, name, at) VALUES ({number}, '{name}', {now!r});\n"
+            f"PRAGMA user_version = {number};\nCOMMIT;"
+        )
+
+
+def public(fact: Fact) -> Fact:
+    """Return the fact as the journal may show it: without the id that signs an attempt's markers."""
+    if isinstance(fact, JobAccepted) and fact.record.marker_id is not None:
+        return fact.model_copy(update={"record": fact.record.model_copy(update={"marker_id": None})})
+    return fact
+
+
+def migrations() -> list[tuple[int, str, str]]:
+    """Return every migration in order: (number, file name without ending, SQL)."""
+    found = []
+    for entry in resources.files(f"{__package__}.migrations").iterdir():
+        stem, dot, ending = entry.name.rpartition(".")
+        if dot and ending == "sql":
+            found.append((int(stem.partition("_")[0]), stem, entry.read_text(encoding="utf-8")))
+    return sorted(found)
+
+
+def _parse(body: str | bytes) -> JobRecord | None:
+    try:
+        return JobRecord.model_validate_json(body)
+    except (ValidationError, TypeError):
+        return None
+
+
+def _make_private(path: Path, files: Files) -> None:
+    """Create the file 0600 before SQLite can with the umask's mode; ``-wal`` and ``-shm`` inherit it."""
+    try:
+        files.close(files.open(path, os.O_RDWR | os.O_CREAT))
+    except IsADirectoryError as error:
+        raise DamagedStore(message=f"{printable(path)} is a folder, not a database") from error
+    except OSError as error:
+        raise from_os_error(error, path, "open") from error
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    try:
+        db = sqlite3.connect(path, timeout=BUSY_S, isolation_level=None, check_same_thread=False)
+        db.text_factory = lambda data: data.decode("utf-8", "replace")
+    except sqlite3.Error as error:
+        raise from_sqlite_error(error, path) from error
+    return db
