@@ -1,0 +1,244 @@
+"""One job's private folder, ``jobs/<id>/``: what was asked, what came out, and how it ended.
+
+    meta.json      the record, as a second copy to rebuild the store from   (supervisor)
+    prompt.md      the text the delegate is given                           (supervisor)
+    launch.json    how it is started; read once by the shim                 (supervisor)
+    claim.<n>      whoever creates it owns attempt n: nobody else starts it (shim or supervisor)
+    spawn.<n>.json the processes of attempt n                               (shim)
+    out.log err.log raw output                                              (delegate)
+    events.jsonl   what the lane's parser made of it                        (supervisor)
+    last.txt       the final message alone                                  (supervisor)
+    watch.json     where the watchdog stands                                (supervisor)
+    exit.json      how the delegate ended                                   (shim, by rename)
+
+Order that loses nothing: folder and prompt, then the journal's commit, then ``meta.json``. A folder
+without ``meta.json`` was never promised to anyone, so that a rebuild neither runs nor removes it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from ..messages.job import ExitStatus, Identity, JobRecord
+from .errors import StateError, from_os_error
+from .files import FILES, Files, create_private, read_private, set_aside, write_private
+from .home import Home
+
+META = "meta.json"
+PROMPT = "prompt.md"
+LAUNCH = "launch.json"
+OUT = "out.log"
+ERR = "err.log"
+EVENTS = "events.jsonl"
+LAST = "last.txt"
+EXIT = "exit.json"
+WATCH = "watch.json"
+
+JSON_LIMIT = 1 << 20
+"""Longest JSON file that is read here; ours are a few KiB."""
+
+_ATTEMPT_FILE = re.compile(r"(?:claim\.(\d{1,9})|spawn\.(\d{1,9})\.json)\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class ExitRecord:
+    """What ``exit.json`` says. ``damaged``: there was one, it could not be read, and it was set aside."""
+
+    attempt: int | None = None
+    status: ExitStatus = ExitStatus(lost=True)
+    at: float | None = None
+    """Epoch seconds when the shim saw the end."""
+    damaged: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimRecord:
+    """Who owns an attempt. ``process`` is None when the claim was made but not legibly signed."""
+
+    by: str
+    process: Identity | None
+
+
+@dataclass(frozen=True, slots=True)
+class SpawnRecord:
+    """The processes of an attempt."""
+
+    attempt: int
+    shim: Identity | None
+    delegate: Identity | None
+    at: float | None
+    """Epoch seconds when the delegate's process was seen."""
+
+
+@dataclass(frozen=True, slots=True)
+class JobFolder:
+    """One job's folder. Making one touches nothing; every write is whole or not at all.
+
+    Writers raise StateError. Readers return None for what is not there or makes no sense.
+    """
+
+    path: Path
+    files: Files = FILES
+
+    @classmethod
+    def create(cls, home: Home, job_id: str, files: Files = FILES) -> JobFolder:
+        """Make the folder, 0700. Raises FileExistsError when the id is taken: mint another; else StateError."""
+        path = home.job_dir(job_id)
+        try:
+            files.mkdir(path)
+        except FileExistsError:
+            raise
+        except OSError as error:
+            raise from_os_error(error, path, "create") from error
+        return cls(path, files)
+
+    @property
+    def job_id(self) -> str:
+        """The folder's name."""
+        return self.path.name
+
+    def file(self, name: str) -> Path:
+        """Return the path of one of the names above."""
+        return self.path / name
+
+    def write(self, name: str, data: bytes, *, fsync: bool = False) -> None:
+        """Replace one file whole, 0600."""
+        write_private(self.path / name, data, fsync=fsync, files=self.files)
+
+    def write_json(self, name: str, value: Mapping[str, Any]) -> None:
+        """Replace one JSON file whole."""
+        self.write(name, json.dumps(value, separators=(",", ":")).encode() + b"\n")
+
+    def read_json(self, name: str) -> dict[str, Any] | None:
+        """Return a JSON object; None when it is missing, too large or no object."""
+        try:
+            data = read_private(self.path / name, JSON_LIMIT)
+        except StateError:
+            return None
+        return None if data is None else _object(data)
+
+    def write_meta(self, record: JobRecord) -> None:
+        """Keep the record's second copy."""
+        self.write(META, record.model_dump_json().encode() + b"\n")
+
+    def read_meta(self) -> JobRecord | None:
+        """Return the record's second copy; None when there is none of this job that can be read."""
+        try:
+            data = read_private(self.path / META, JSON_LIMIT)
+            record = None if data is None else JobRecord.model_validate_json(data)
+        except (StateError, ValidationError):
+            return None
+        return record if record is not None and record.job_id == self.job_id else None
+
+    def read_exit(self) -> ExitRecord | None:
+        """Return how the delegate ended; None while there is no ``exit.json``.
+
+        The shim renames it into place, so that one of zero bytes or of garbage is damage (a lost
+        disk cache): it is set aside as ``exit.json.bad`` and said so.
+        """
+        path = self.path / EXIT
+        try:
+            data = read_private(path, JSON_LIMIT)
+        except StateError as error:
+            if error.code == "state_unwritable":
+                raise
+            data = b""
+        if data is None:
+            return None
+        found = _exit_record(_object(data))
+        if found is None:
+            set_aside(path, ".bad")
+            return ExitRecord(damaged=True)
+        return found
+
+    def claim(self, attempt: int, owner: Mapping[str, Any]) -> bool:
+        """Take an attempt: True for exactly one caller ever, whatever is killed meanwhile."""
+        return create_private(self._claim(attempt), json.dumps(owner).encode() + b"\n", files=self.files)
+
+    def read_claim(self, attempt: int) -> ClaimRecord | None:
+        """Return who owns an attempt; None when nobody does."""
+        try:
+            data = read_private(self._claim(attempt), JSON_LIMIT)
+        except StateError:
+            data = b""
+        if data is None:
+            return None
+        value = _object(data) or {}
+        return ClaimRecord(by=str(value.get("by", "unknown")), process=_identity(value))
+
+    def read_spawn(self, attempt: int) -> SpawnRecord | None:
+        """Return an attempt's processes; None when the shim has not written them."""
+        value = self.read_json(f"spawn.{attempt}.json")
+        if value is None:
+            return None
+        return SpawnRecord(
+            attempt=attempt,
+            shim=_identity(value.get("shim")),
+            delegate=_identity(value.get("delegate")),
+            at=_number(value.get("at")),
+        )
+
+    def last_attempt(self) -> int:
+        """Return the highest attempt that was claimed or spawned, 0 when none was."""
+        try:
+            names = [entry.name for entry in self.path.iterdir()]
+        except OSError:
+            return 0
+        return max((int(found[1] or found[2]) for found in map(_ATTEMPT_FILE.match, names) if found), default=0)
+
+    def remove(self) -> None:
+        """Remove the folder and all that is in it; symbolic links are removed, never followed."""
+        try:
+            shutil.rmtree(self.path)
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            raise from_os_error(error, self.path, "remove") from error
+
+    def _claim(self, attempt: int) -> Path:
+        return self.path / f"claim.{attempt}"
+
+
+def _object(data: bytes) -> dict[str, Any] | None:
+    try:
+        value = json.loads(data)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def _identity(value: object) -> Identity | None:
+    try:
+        return Identity.model_validate(value)
+    except ValidationError:
+        return None
+
+
+def _number(value: object) -> float | None:
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+def _exit_record(value: dict[str, Any] | None) -> ExitRecord | None:
+    """Return the record of ``{"attempt", "code", "signal", "error", "at"}``, or None when it says nothing of use."""
+    if value is None:
+        return None
+    try:
+        status = ExitStatus.model_validate(value)
+    except ValidationError:
+        return None
+    if status.code is None and status.signal is None and status.error is None and not status.lost:
+        return None
+    attempt = value.get("attempt")
+    return ExitRecord(
+        attempt=attempt if isinstance(attempt, int) and not isinstance(attempt, bool) else None,
+        status=status,
+        at=_number(value.get("at")),
+    )
