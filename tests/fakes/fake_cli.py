@@ -36,8 +36,12 @@ Each STEP is an object with one action:
 TEXT may hold ``{prompt}``, ``{pid}``, ``{cwd}``, ``{model}`` and ``{mark}`` (the joined marker id).
 """
 
+# pathlib and the rarely needed imports would cost start-up time:
+# ruff: noqa: PTH105, PTH109, PTH110, PTH123, PLC0415
+
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -47,20 +51,15 @@ MEBIBYTE = 1 << 20
 
 
 def read_marker_id(prompt):
-    """Join the two halves of the marker id that the prompt discloses, or return None."""
-    first = second = None
-    for line in prompt.splitlines():
-        lowered = line.lower()
-        if "first half" in lowered:
-            first = line.split("`")[1] if line.count("`") >= 2 else first
-        if "second half" in lowered:
-            second = line.split("`")[-2] if line.count("`") >= 2 else second
-    return first + second if first and second else None
+    """Join the two halves of the marker id that the prompt discloses (the last one, if it was resumed)."""
+    words = " ".join(prompt.split())
+    found = re.findall(r"first half is (\w+), and the half that comes after that one is (\w+)\.", words)
+    return "".join(found[-1]) if found else None
 
 
 def marker_line(kind, text, marker_id):
     """One marker of the protocol, signed."""
-    return f"OSRC::{kind} {marker_id} {text}".rstrip()
+    return f"OSRC::{kind} #{marker_id} {text}".rstrip()
 
 
 def write_all(data, fd=1):

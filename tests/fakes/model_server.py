@@ -1,0 +1,270 @@
+"""A scripted model server on loopback: what the real CLIs talk to in tests.
+
+    with ModelServer([{"text": "Hello.", "mark": "DONE"}]) as server:
+        ...  # point a CLI at server.url (Anthropic) or server.url + "/v1" (OpenAI)
+    assert server.requests[0].main
+
+Each *main* request plays the next step; *side* requests (titles, suggestions, token counts, structured
+output) get a fixed answer and use up no step. When the steps run out the answer is ``(script exhausted)``.
+A step has these keys:
+
+    "text": T        say it; ``{mark}`` in it becomes the marker id that the request's prompt discloses
+    "mark": KIND     append a signed marker line of that kind
+    "calls": [...]   tool calls: ``{"write": PATH, "content": T}``, ``{"shell": COMMAND}``
+    "error": STATUS, "kind": "rate|quota|plan", "resets_at": EPOCH     answer with an error instead
+    "stall": S       silence in the middle of the text, at most S seconds (it ends when the server closes)
+    "drop": true     cut the connection in the middle of the text
+    "bytes": B       chat only: these bytes as the whole stream body, then the end of the connection
+    "finish": F      chat only: the finish reason
+    "repeat": N      play the step for N requests; 0 is for ever
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import socket
+import struct
+import threading
+import time
+from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, Self
+
+from fakes import model_dialects as dialects
+from fakes.fake_cli import marker_line, read_marker_id
+from fakes.model_dialects import HALF, Turn
+from fakes.model_tools import declared, resolve
+
+Step = dict[str, Any]
+EXHAUSTED: Step = {"text": "(script exhausted)"}
+SIDE_TEXT = "A scripted title"
+SIDE_WORDS = ("[SUGGESTION MODE", "Generate a concise, single-line task title")
+
+
+@dataclass(frozen=True)
+class Request:
+    """One request as it came."""
+
+    method: str
+    path: str
+    dialect: str | None
+    main: bool
+    headers: dict[str, str]
+    body: dict[str, Any]
+
+    @property
+    def text(self) -> str:
+        """Every string in the request's messages, joined: where a prompt is looked for."""
+        return "\n".join(strings(self.body.get("messages") or self.body.get("input") or []))
+
+
+def strings(value: Any) -> list[str]:
+    """All strings inside a JSON value, in order."""
+    if isinstance(value, str):
+        return [value]
+    if isinstance(value, dict):
+        value = list(value.values())
+    return [text for item in value for text in strings(item)] if isinstance(value, list) else []
+
+
+class ModelServer:
+    """The server. A context manager; it listens from ``__enter__`` on."""
+
+    def __init__(self, steps: list[Step], *, models: tuple[str, ...] = ("stub-model",), key: str | None = None) -> None:
+        self.steps, self.models, self.key = steps, models, key
+        self.requests: list[Request] = []
+        self.closing = threading.Event()
+        self._lock = threading.Lock()
+        self._played = 0
+        self._http = _Http(("127.0.0.1", 0), _Handler)
+        self._http.owner = self
+        self._thread = threading.Thread(target=self._http.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
+
+    @property
+    def url(self) -> str:
+        """``http://127.0.0.1:PORT``, without a path."""
+        return f"http://127.0.0.1:{self._http.server_address[1]}"
+
+    @property
+    def main_requests(self) -> list[Request]:
+        """The requests that played steps."""
+        return [request for request in self.requests if request.main]
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_exc: object) -> None:
+        self.closing.set()
+        self._http.shutdown()
+        self._http.server_close()
+        self._thread.join(5)
+
+    def note(self, request: Request) -> Step | None:
+        """Log a request; return the step it plays, None for a side request."""
+        with self._lock:
+            self.requests.append(request)
+            if not request.main:
+                return None
+            if not self.steps:
+                return EXHAUSTED
+            step = self.steps[0]
+            self._played += 1
+            if step.get("repeat", 1) and self._played >= step.get("repeat", 1):
+                self.steps, self._played = self.steps[1:], 0
+            return step
+
+
+class _Http(ThreadingHTTPServer):
+    daemon_threads = True
+    owner: ModelServer
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A client that leaves is what half of these tests are about."""
+
+
+class _Dropped(Exception):  # noqa: N818 - not an error: the script asked for it
+    pass
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    server: _Http
+
+    def log_message(self, *args: object) -> None:
+        """Tests read ``requests``."""
+
+    def do_HEAD(self) -> None:
+        self.note(None, {}, main=False)
+        self.answer(200, {})
+
+    def do_GET(self) -> None:
+        self.note(None, {}, main=False)
+        owner = self.server.owner
+        if not self.path.partition("?")[0].endswith("/models"):
+            self.answer(200, {})
+        elif owner.key and self.headers.get("Authorization") != f"Bearer {owner.key}":
+            self.answer(401, {"error": {"message": "Invalid API Key"}})
+        else:
+            self.answer(200, {"object": "list", "data": [{"id": name, "object": "model"} for name in owner.models]})
+
+    def do_POST(self) -> None:
+        body = self.read_body()
+        path = self.path.partition("?")[0]
+        if path.endswith("/count_tokens"):
+            self.note("anthropic", body, main=False)
+            self.answer(200, {"input_tokens": 1000})
+            return
+        ends = {"/messages": "anthropic", "/responses": "responses", "/chat/completions": "chat"}
+        dialect = next((name for end, name in ends.items() if path.endswith(end)), None)
+        step = self.note(dialect, body, main=dialect is not None and is_main(dialect, body))
+        try:
+            if dialect is None:
+                self.answer(200, {})
+            else:
+                self.play(dialect, body, step or {"text": SIDE_TEXT})
+        except (_Dropped, ConnectionError):
+            self.close_connection = True
+
+    def note(self, dialect: str | None, body: dict[str, Any], *, main: bool) -> Step | None:
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        return self.server.owner.note(Request(self.command, self.path, dialect, main, headers, body))
+
+    def read_body(self) -> dict[str, Any]:
+        if "chunked" in self.headers.get("transfer-encoding", "").lower():
+            raw = b""
+            while size := int(self.rfile.readline().split(b";")[0], 16):
+                raw += self.rfile.read(size)
+                self.rfile.readline()
+            self.rfile.readline()
+        else:
+            raw = self.rfile.read(int(self.headers.get("content-length") or 0))
+        if self.headers.get("content-encoding") == "gzip":
+            raw = gzip.decompress(raw)
+        try:
+            body = json.loads(raw or b"{}")
+        except ValueError:
+            body = {}
+        return body if isinstance(body, dict) else {}
+
+    def play(self, dialect: str, body: dict[str, Any], step: Step) -> None:
+        model = str(body.get("model") or "stub-model")
+        if "error" in step:
+            render = dialects.anthropic_error if dialect == "anthropic" else dialects.openai_error
+            reset = int(step.get("resets_at", time.time() + 3600))
+            status, headers, answer = render(step["error"], step.get("kind", "rate"), reset)
+            self.answer(status, answer, headers | step.get("headers", {}))
+            return
+        turn = scripted_turn(dialect, body, step)
+        if "bytes" in step:
+            self.start_stream({})
+            self.wfile.write(step["bytes"])
+            self.close_connection = True
+        elif dialect == "anthropic" and not body.get("stream"):
+            self.answer(200, dialects.anthropic_whole(turn, model))
+        else:
+            headers = dialects.anthropic_headers() if dialect == "anthropic" else dialects.openai_headers()
+            frames = getattr(dialects, f"{dialect}_frames")(turn, model)
+            self.start_stream(headers)
+            for name, data in frames:
+                if (name, data) == HALF:
+                    self.interrupt(step)
+                else:
+                    self.send(name, data)
+            self.close_connection = True
+
+    def interrupt(self, step: Step) -> None:
+        """What a script does in the middle of a text."""
+        if step.get("stall"):
+            self.server.owner.closing.wait(step["stall"])
+        if step.get("drop"):
+            # Linger 0 makes close() a reset: the client sees a broken connection, not an end.
+            self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            self.connection.close()
+            raise _Dropped
+
+    def start_stream(self, headers: dict[str, str]) -> None:
+        self.send_response(200)
+        for name, value in {"content-type": "text/event-stream", "connection": "close", **headers}.items():
+            self.send_header(name, value)
+        self.end_headers()
+
+    def send(self, name: str | None, data: Any) -> None:
+        text = data if isinstance(data, str) else json.dumps(data)
+        self.wfile.write((f"event: {name}\n" if name else "").encode() + f"data: {text}\n\n".encode())
+        self.wfile.flush()
+
+    def answer(self, status: int, body: dict[str, Any], headers: dict[str, str] | None = None) -> None:
+        data = json.dumps(body).encode()
+        self.send_response(status)
+        for name, value in {"content-type": "application/json", **(headers or {})}.items():
+            self.send_header(name, value)
+        self.send_header("content-length", str(len(data)))
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(data)
+
+
+def is_main(dialect: str, body: dict[str, Any]) -> bool:
+    """Whether a request is a turn of the conversation, as opposed to what CLIs ask on the side."""
+    if dialect == "chat":
+        return True
+    structured = isinstance(body.get("text"), dict) and (body["text"].get("format") or {}).get("type") == "json_schema"
+    last = "\n".join(strings((body.get("messages") or body.get("input") or [""])[-1:]))
+    return bool(declared(body)) and not structured and not any(word in last for word in SIDE_WORDS)
+
+
+def scripted_turn(dialect: str, body: dict[str, Any], step: Step) -> Turn:
+    """Fill in a step against the request that plays it."""
+    text = step.get("text", "")
+    if "mark" in step or "{mark}" in text:
+        prompt = "\n".join(strings([body.get(name) or [] for name in ("system", "instructions", "messages", "input")]))
+        marker_id = read_marker_id(prompt) or "no-marker-id"
+        text = text.replace("{mark}", marker_id)
+        if "mark" in step:
+            text = f"{text}\n{marker_line(step['mark'], 'as scripted', marker_id)}"
+    names = declared(body)
+    stamp = time.monotonic_ns()
+    calls = [resolve(action, f"call_{stamp}_{n}", dialect, names) for n, action in enumerate(step.get("calls", []))]
+    return Turn(text=text, calls=tuple(calls), finish=step.get("finish"))

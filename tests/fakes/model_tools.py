@@ -1,0 +1,60 @@
+"""From a scripted tool call to the tool that the client itself declares.
+
+Claude Code 2.1.332 declares ``Write`` and ``Bash``; Codex 0.171.0 with gpt-5.5 a freeform ``apply_patch``
+and ``exec_command``, with newer models one freeform ``exec`` that takes JavaScript.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from fakes.model_dialects import Call
+
+
+def declared(body: dict[str, Any]) -> set[str]:
+    """The names of the tools a request declares, wherever the dialect puts them."""
+    rows = list(body.get("tools") or [])
+    for item in body.get("input") or []:
+        if isinstance(item, dict) and item.get("type") == "additional_tools":
+            rows += item.get("tools") or []
+    names: set[str] = set()
+    for row in rows:
+        if row.get("type") == "namespace":
+            names |= {inner.get("name") for inner in row.get("tools", [])}
+        else:
+            names.add(row.get("name") or row.get("function", {}).get("name") or row.get("type"))
+    return names
+
+
+def resolve(action: dict[str, Any], call_id: str, dialect: str, names: set[str]) -> Call:
+    """One scripted action (``{"write": PATH, "content": T}`` or ``{"shell": COMMAND}``) as a real call.
+
+    It is made even when the client does not declare the tool: that is how a refused edit is tried.
+    """
+    if dialect == "anthropic":
+        return claude_call(action, call_id)
+    return codex_call(action, call_id, code_mode="exec" in names and "exec_command" not in names)
+
+
+def claude_call(action: dict[str, Any], call_id: str) -> Call:
+    if "write" in action:
+        return Call(call_id, "Write", {"file_path": action["write"], "content": action["content"]})
+    return Call(call_id, "Bash", {"command": action["shell"], "description": "Run a scripted command"})
+
+
+def codex_call(action: dict[str, Any], call_id: str, *, code_mode: bool) -> Call:
+    if "write" in action:
+        patch = add_file_patch(action["write"], action["content"])
+        if code_mode:
+            return Call(call_id, "exec", text=f"text(await tools.apply_patch({json.dumps(patch)}))")
+        return Call(call_id, "apply_patch", text=patch)
+    if code_mode:
+        return Call(call_id, "exec", text=f"text(await tools.exec_command({{cmd: {json.dumps(action['shell'])}}}))")
+    return Call(call_id, "exec_command", {"cmd": action["shell"]})
+
+
+def add_file_patch(path: str, content: str) -> str:
+    """A patch that adds one file, in the form of Codex's apply_patch."""
+    body = "".join(f"+{line}\n" for line in content.rstrip("\n").split("\n"))
+    return f"*** Begin Patch\n*** Add File: {path}\n{body}*** End Patch\n"
