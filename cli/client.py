@@ -1,0 +1,193 @@
+"""One connection to a supervisor: frames over its socket, replies as plain objects.
+
+``_socket`` is what ``socket`` wraps; the wrapper turns 200 constants into enums at import, which
+costs a tenth of a warm command.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Iterator
+from typing import Any, Protocol
+
+import _socket
+
+from .. import __version__
+from ..messages.codec import FrameError, FrameReader, decode, encode
+from ..messages.vocabulary import PROTOCOL
+from .errors import CliError, SupervisorLostError, TimeLimitError
+
+REPLY_S = 30.0
+"""Longest wait for a reply that is not a stream. A supervisor that needs longer is stuck, not slow."""
+
+HELLO_S = 10.0
+"""Longest wait for the handshake; a stopped process accepts connections and says nothing."""
+
+Body = dict[str, Any]
+
+
+class Channel(Protocol):
+    """A way to a supervision tree: over a socket, or in this process."""
+
+    version: str
+
+    def exchange(self, body: Body, *, deadline: float | None = None) -> Iterator[Body]:
+        """Yield each reply. Raises SupervisorLostError, and TimeLimitError past ``deadline`` (monotonic)."""
+        ...
+
+    def close(self) -> None:
+        """Let go of it. What was asked for goes on."""
+        ...
+
+
+class NoConnectionError(Exception):
+    """Nobody can be reached at the socket. ``forbidden``: this process may not use it at all."""
+
+    def __init__(self, reason: str, *, forbidden: bool = False) -> None:
+        super().__init__(reason)
+        self.forbidden = forbidden
+
+
+class ProtocolMismatchError(Exception):
+    """Somebody answered, in another protocol. ``theirs`` is its number, or None when it did not say."""
+
+    def __init__(self, theirs: int | None) -> None:
+        super().__init__(f"protocol {theirs}")
+        self.theirs = theirs
+
+
+class Connection:
+    """A connection after its handshake."""
+
+    def __init__(self, path: str) -> None:
+        """Connect and shake hands. Raises NoConnectionError, ProtocolMismatchError or CliError (not ours)."""
+        self._socket = _connect(path)
+        self._reader = FrameReader()
+        self._lines: list[bytes] = []
+        self._next = 1
+        try:
+            self._check_peer(path)
+            self.version, self.protocol = self._shake_hands()
+        except BaseException:
+            self._socket.close()
+            raise
+
+    def exchange(self, body: Body, *, deadline: float | None = None) -> Iterator[Body]:
+        """Yield each reply to ``body``: one, or, of a ``follow.*`` command, all up to its end.
+
+        ``deadline`` is monotonic seconds. Raises SupervisorLostError, and TimeLimitError past it.
+        """
+        number = self._next
+        self._next += 1
+        self._send({"id": number, "body": body})
+        stream = str(body.get("kind")).startswith("follow.")
+        while True:
+            limit = deadline if stream or deadline is not None else time.monotonic() + REPLY_S
+            try:
+                frame = self._receive(limit)
+            except TimeLimitError:
+                if deadline is not None:
+                    raise
+                raise CliError(
+                    "supervisor_busy", f"the supervisor did not answer within {REPLY_S:.0f} s", "osrc supervisor restart"
+                ) from None
+            reply = frame.get("body")
+            if frame.get("id") != number or not isinstance(reply, dict):
+                continue
+            yield reply
+            if not stream or reply.get("kind") in ("stream_ended", "refused"):
+                return
+
+    def close(self) -> None:
+        """Close the socket."""
+        self._socket.close()
+
+    def _shake_hands(self) -> tuple[str, int]:
+        self._send({"id": 0, "body": {"kind": "hello", "protocol": PROTOCOL, "version": __version__}})
+        try:
+            reply = self._receive(time.monotonic() + HELLO_S).get("body")
+        except TimeLimitError:
+            raise CliError(
+                "supervisor_busy",
+                f"a supervisor listens but did not answer within {HELLO_S:.0f} s",
+                "osrc supervisor restart",
+            ) from None
+        except SupervisorLostError:
+            raise NoConnectionError("the supervisor closed the connection during the handshake") from None
+        if not isinstance(reply, dict) or reply.get("kind") not in ("hello", "refused"):
+            raise ProtocolMismatchError(None)
+        if reply["kind"] == "refused":
+            if reply.get("code") == "protocol":
+                raise ProtocolMismatchError(None)
+            raise NoConnectionError(str(reply.get("message", "the supervisor refused the connection")))
+        theirs = reply.get("protocol")
+        if theirs != PROTOCOL:
+            raise ProtocolMismatchError(theirs if isinstance(theirs, int) else None)
+        return str(reply.get("version", "")), PROTOCOL
+
+    def _check_peer(self, path: str) -> None:
+        """Refuse a socket that another user listens on (Linux tells; elsewhere the private folder has to do)."""
+        option = getattr(_socket, "SO_PEERCRED", None)
+        if option is None or not sys.platform.startswith("linux"):
+            return
+        credentials = self._socket.getsockopt(_socket.SOL_SOCKET, option, 12)
+        uid = int.from_bytes(credentials[4:8], sys.byteorder)
+        if uid not in (os.geteuid(), 0):
+            raise CliError("supervisor_unavailable", f"the socket {path} belongs to another user (uid {uid})")
+
+    def _send(self, frame: Body) -> None:
+        try:
+            data = encode(frame)
+        except FrameError as error:
+            raise CliError("bad_request", str(error)) from None
+        try:
+            self._socket.settimeout(REPLY_S)
+            self._socket.sendall(data)
+        except OSError as error:
+            raise SupervisorLostError(f"the supervisor went away ({error.strerror or error})") from None
+
+    def _receive(self, deadline: float | None) -> Body:
+        while not self._lines:
+            if deadline is None:
+                self._socket.settimeout(None)
+            else:
+                left = deadline - time.monotonic()
+                if left <= 0:
+                    raise TimeLimitError
+                self._socket.settimeout(left)
+            try:
+                data = self._socket.recv(262144)
+            except TimeoutError:
+                raise TimeLimitError from None
+            except OSError as error:
+                raise SupervisorLostError(f"the supervisor went away ({error.strerror or error})") from None
+            if not data:
+                raise SupervisorLostError("the supervisor closed the connection")
+            try:
+                self._lines.extend(self._reader.feed(data))
+            except FrameError as error:
+                raise SupervisorLostError(f"the supervisor sent what is no frame: {error}") from None
+        try:
+            return decode(self._lines.pop(0))
+        except FrameError as error:
+            raise SupervisorLostError(f"the supervisor sent what is no frame: {error}") from None
+
+
+def _connect(path: str) -> _socket.socket:
+    family = getattr(_socket, "AF_UNIX", None)
+    if family is None:
+        raise NoConnectionError("this platform has no local sockets", forbidden=True)
+    try:
+        made = _socket.socket(family, _socket.SOCK_STREAM)
+    except OSError as error:
+        raise NoConnectionError(f"no socket can be made: {error.strerror}", forbidden=True) from None
+    try:
+        made.settimeout(HELLO_S)
+        made.connect(path)
+    except (OSError, ValueError) as error:
+        made.close()
+        forbidden = isinstance(error, PermissionError)
+        raise NoConnectionError(f"{path}: {getattr(error, 'strerror', None) or error}", forbidden=forbidden) from None
+    return made

@@ -1,0 +1,61 @@
+"""``osrc status``: the jobs and their states. The hottest path there is."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import click
+
+from ...messages.vocabulary import JobState
+from ..completing import complete_job
+from ..looking import named, newest
+from ..options import Command, Globals
+from ..output import answer, answer_json, may_colour, say
+from ..reach import Reach
+from ..render.table import job_table
+
+
+@click.command(cls=Command)
+@click.argument("ids", metavar="[ID]...", nargs=-1, shell_complete=complete_job)
+@click.option("--all", "everything", is_flag=True, help="Every job, not only the newest.")
+@click.option("--state", type=click.Choice([state.value for state in JobState]), help="Only jobs in this state.")
+@click.option("--limit", type=click.IntRange(min=0), metavar="N", help="At most N jobs (default 40; 0: no limit).")
+@click.pass_obj
+def status(options: Globals, ids: tuple[str, ...], everything: bool, state: str | None, limit: int | None) -> None:
+    """Jobs and their states, newest first.
+
+    An ID is a job's id, a unique prefix of it, or its label. With --json and exactly one ID, the
+    object has the job's own keys beside "jobs".
+    """
+    reach = Reach(options)
+    omitted = 0
+    if ids:
+        jobs = named(reach, ids)
+        if state is not None:
+            jobs = [job for job in jobs if job.get("state") == state]
+    else:
+        jobs, omitted = newest(reach, state=state, limit=_limit(limit, everything=everything))
+    if options.json:
+        alone = jobs[0] if len(ids) == 1 and len(jobs) == 1 else {}
+        answer_json({**alone, "jobs": jobs, "omitted": omitted})
+        return
+    if not jobs:
+        say("no jobs" + (f" in state {state}" if state else ""))
+        return
+    width = os.get_terminal_size(1).columns if sys.stdout.isatty() else None
+    for line in job_table(jobs, width=width, colour=may_colour(sys.stdout)):
+        answer(line)
+    if omitted and not options.quiet:
+        say(f"{omitted} more; osrc status --all shows them")
+
+
+def _limit(given: int | None, *, everything: bool) -> int:
+    """Return how many jobs to show: the flags, else the setting."""
+    if everything and given is None:
+        return 0
+    if given is not None:
+        return given
+    from ..preferences import number  # noqa: PLC0415 - kept beside its only use
+
+    return max(int(number("status_max", 40)), 0)

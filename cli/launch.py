@@ -1,0 +1,198 @@
+"""Starting and ending a supervisor process, and the tree in this process. Off the hot path."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from .. import __version__
+from .client import Body, Channel, Connection, NoConnectionError
+from .errors import CliError, TimeLimitError
+from .place import full_home, read_supervisor_file
+from .render.plain import one_line
+
+START_S = 30.0
+"""Longest wait for a new supervisor to listen; a loaded machine needs seconds."""
+
+LEAVE_S = 20.0
+"""Longest wait for a supervisor to leave after it was asked to."""
+
+_LOG_TAIL = 64 * 1024
+
+
+class CannotDetachError(Exception):
+    """No supervisor process can be had here; the sentence says why."""
+
+
+def start(root: str) -> Channel:
+    """Start a supervisor and return a channel to it.
+
+    Raises StateError when the state home can't be used, CannotDetachError when the process can't be
+    started or ends before it listens. Several clients may do this at once: one of theirs wins.
+    """
+    home = full_home(os.environ, root)
+    home.preflight()
+    log = f"{root}/supervisor.log"
+    before = _size(log)
+    try:
+        child = _spawn(root, log)
+    except OSError as error:
+        raise CannotDetachError(f"a process can't be started: {error.strerror or error}") from None
+    return _until_it_listens(root, child, log, before)
+
+
+def _spawn(root: str, log: str) -> subprocess.Popen[bytes]:
+    descriptor = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
+    try:
+        return subprocess.Popen(  # a session of its own: it must outlive this terminal
+            # -P: the folder it starts in is no place to import from.
+            [sys.executable, "-P", "-m", "outsourcerer.actors.daemon", "--home", root],
+            stdin=subprocess.DEVNULL,
+            stdout=descriptor,
+            stderr=descriptor,
+            cwd="/",
+            env=_environment(),
+            start_new_session=True,
+        )
+    finally:
+        os.close(descriptor)
+
+
+def _environment() -> dict[str, str]:
+    """Return this environment, so that the new process finds this very package wherever it was imported from."""
+    environment = dict(os.environ)
+    package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))  # noqa: PTH100, PTH120 - strings suffice
+    parent, name = os.path.split(package)
+    places = [os.path.abspath(place or ".") for place in sys.path]  # noqa: PTH100 - as above
+    if name == "outsourcerer" and parent in places:
+        inherited = environment.get("PYTHONPATH")
+        environment["PYTHONPATH"] = parent + (os.pathsep + inherited if inherited else "")
+    return environment
+
+
+def _until_it_listens(root: str, child: subprocess.Popen[bytes], log: str, before: int) -> Channel:
+    deadline = time.monotonic() + START_S
+    pause = 0.004
+    refused = ""
+    ended_at: float | None = None
+    while time.monotonic() < deadline:
+        seen = read_supervisor_file(root)
+        if seen is not None and (ended_at is not None or seen.get("pid") == child.pid or alive(seen)):
+            try:
+                return Connection(seen["socket"])
+            except NoConnectionError as error:
+                if error.forbidden:
+                    raise CannotDetachError(str(error)) from None
+                refused = str(error)
+        if ended_at is None and child.poll() is not None:
+            ended_at = time.monotonic()
+        # Ours may have ended because another client's was faster: that one may still be on its way.
+        if ended_at is not None and time.monotonic() > ended_at + (START_S if child.returncode == 0 else 1.0):
+            break
+        time.sleep(pause)
+        pause = min(pause * 1.3, 0.05)
+    cause = _cause(log, before) or refused
+    if child.returncode is not None:
+        raise CannotDetachError(cause or f"the supervisor ended with {child.returncode} before it listened")
+    raise CliError(
+        "supervisor_unavailable",
+        f"the supervisor (pid {child.pid}) did not listen within {START_S:.0f} s" + (f": {cause}" if cause else ""),
+        f"see {log}",
+    )
+
+
+def _size(path: str) -> int:
+    try:
+        return os.stat(path).st_size  # noqa: PTH116 - a plain system call
+    except OSError:
+        return 0
+
+
+def _cause(log: str, before: int) -> str:
+    """Return the last line that a failed start left in the log, or nothing."""
+    try:
+        with open(log, "rb") as file:  # noqa: PTH123 - a plain system call
+            file.seek(max(before, _size(log) - _LOG_TAIL))
+            lines = file.read(_LOG_TAIL).decode("utf-8", "replace").splitlines()
+    except OSError:
+        return ""
+    return next((one_line(line, 300) for line in reversed(lines) if line.strip()), "")
+
+
+def alive(seen: Mapping[str, Any]) -> bool:
+    """Whether the process that wrote the supervisor file still exists (as itself, not its recycled pid)."""
+    from ..state.identity import look  # noqa: PLC0415 - Linux needs only /proc, others psutil
+
+    pid, started = seen.get("pid"), seen.get("started")
+    if not isinstance(pid, int) or pid <= 0 or not isinstance(started, int | float):
+        return False
+    return look(pid, started, str(seen.get("boot_id"))) in ("running", "stopped")
+
+
+def answers(path: str) -> bool:
+    """Whether somebody can be connected to at ``path``."""
+    try:
+        Connection(path).close()
+    except NoConnectionError:
+        return False
+    except Exception:  # noqa: BLE001 - whoever answers wrongly has answered
+        return True
+    return True
+
+
+def terminate(seen: Mapping[str, Any], number: int = signal.SIGTERM) -> None:
+    """Send a signal to the supervisor that wrote the file, and to nobody else."""
+    if alive(seen):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(int(seen["pid"]), number)
+
+
+def wait_until_gone(seen: Mapping[str, Any]) -> None:
+    """Wait until that supervisor has left. Raises CliError when it does not."""
+    deadline = time.monotonic() + LEAVE_S
+    while alive(seen):
+        if time.monotonic() > deadline:
+            raise CliError(
+                "supervisor_busy",
+                f"the supervisor (pid {seen.get('pid')}) was asked to leave and did not within {LEAVE_S:.0f} s",
+                f"kill -9 {seen.get('pid')} is safe: the next supervisor adopts its jobs",
+            )
+        time.sleep(0.02)
+
+
+class InProcess:
+    """The whole tree inside this command, behind the same interface as a connection."""
+
+    version = __version__
+
+    def __init__(self, root: str) -> None:
+        """Open the tree. Raises StateError when the home can't be used or another supervisor holds it."""
+        from ..actors.inprocess import open_tree  # noqa: PLC0415 - the whole product
+
+        home = full_home(os.environ, root)
+        home.preflight()
+        self._tree = open_tree(home, os.environ)
+
+    def exchange(self, body: Body, *, deadline: float | None = None) -> Iterator[Body]:
+        """Yield each reply. A bounded stream asks for frames often, to see its bound pass."""
+        if deadline is not None and body.get("kind") == "follow.jobs":
+            body = {**body, "every_s": min(body.get("every_s") or 0.5, 0.5)}
+        for reply in self._tree.exchange(body):
+            yield reply
+            if deadline is not None and time.monotonic() >= deadline:
+                raise TimeLimitError
+
+    def close(self) -> None:
+        """Stop the tree; delegates that still run are left running."""
+        self._tree.close("shutdown")
+
+
+def in_process(root: str) -> Channel:
+    """Return a tree in this process."""
+    return InProcess(root)

@@ -1,0 +1,88 @@
+"""Looking at jobs: through the supervisor when one runs, else straight from the state home."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from .errors import CliError, SupervisorLostError, from_refusal
+from .reach import Reach
+
+Job = dict[str, Any]
+
+
+def newest(reach: Reach, *, state: str | None, limit: int) -> tuple[list[Job], int]:
+    """Return the newest jobs and how many were left out. ``limit`` 0 is no limit."""
+    selection = {"select": "all", "state": state, "limit": limit}
+    reply = _ask(reach, selection)
+    if reply is not None:
+        return reply
+    return _Files(reach.root).newest(state, limit)
+
+
+def named(reach: Reach, tokens: tuple[str, ...]) -> list[Job]:
+    """Return the jobs that ids, prefixes or labels name. Raises CliError for one that is unknown or ambiguous."""
+    reply = _ask(reach, {"select": "ids", "ids": list(tokens)})
+    if reply is not None:
+        return reply[0]
+    files = _Files(reach.root)
+    return [files.one(token) for token in tokens]
+
+
+def _ask(reach: Reach, selection: dict[str, Any]) -> tuple[list[Job], int] | None:
+    """Return the supervisor's answer, or None when none runs or it left in the middle."""
+    channel = reach.running()
+    if channel is None:
+        return None
+    try:
+        for reply in channel.exchange({"kind": "view.jobs", "selection": selection}):
+            if reply.get("kind") == "refused":
+                raise from_refusal(reply)
+            return list(reply.get("jobs", ())), int(reply.get("omitted", 0))
+    except SupervisorLostError:
+        reach.drop()
+    return None
+
+
+class _Files:
+    """The state home, read without a supervisor. A live record whose processes are gone shows as interrupted."""
+
+    def __init__(self, root: str) -> None:
+        self._root = root
+        self._database = f"{root}/state.db"
+
+    def newest(self, state: str | None, limit: int) -> tuple[list[Job], int]:
+        if not os.path.exists(self._database):  # noqa: PTH110 - a plain system call
+            return [], 0
+        records, omitted = self._reader().jobs(state=state, limit=limit)
+        return self._views(records), omitted
+
+    def one(self, token: str) -> Job:
+        found = self._reader().resolve(token) if os.path.exists(self._database) else []  # noqa: PTH110 - as above
+        if not found:
+            raise no_such_job(token)
+        if len(found) > 1:
+            names = ", ".join(str(record.get("job_id")) for record in found[:8])
+            raise CliError("ambiguous_job", f"{token!r} names {len(found)} jobs: {names}", "give more of the id")
+        return self._views(found)[0]
+
+    def _reader(self) -> Any:  # noqa: ANN401 - typed where it is made; the import stays off the warm path
+        from pathlib import Path  # noqa: PLC0415 - not on the warm path
+
+        from ..state.store import Reader  # noqa: PLC0415 - not on the warm path
+
+        return Reader(Path(self._database))
+
+    def _views(self, records: list[Job]) -> list[Job]:
+        import time  # noqa: PLC0415 - beside its only use
+
+        from ..state.identity import look  # noqa: PLC0415 - not on the warm path
+        from ..state.views import derive, job_object  # noqa: PLC0415 - not on the warm path
+
+        now = time.time()
+        return [job_object(derive(record, look), self._root, now) for record in records]
+
+
+def no_such_job(token: str) -> CliError:
+    """Return the refusal for an id, prefix or label that names nothing."""
+    return CliError("no_such_job", f"no such job: {token}", "osrc status --all")

@@ -1,0 +1,175 @@
+"""Global options, and the click classes that accept them at every level.
+
+They are ordinary click options of each command and group, so click itself tells an option from an
+option's value, from a task, and from what stands after ``--``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from ..messages.vocabulary import Effort, Tier
+
+CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+
+
+class Globals:
+    """What the global options said, wherever they stood."""
+
+    __slots__ = ("cloud_ack", "home", "json", "no_daemon", "provider", "quiet", "verbose")
+
+    def __init__(self) -> None:
+        self.provider: str | None = None
+        self.cloud_ack = False
+        self.home: str | None = None
+        self.no_daemon = False
+        self.json = False
+        self.quiet = False
+        self.verbose = 0
+
+
+def _keep(context: click.Context, parameter: click.Parameter, value: object) -> None:
+    """Write a given option into the one Globals of this command line; a level that is silent changes nothing."""
+    kept = context.ensure_object(Globals)
+    if value and parameter.name is not None:
+        setattr(kept, parameter.name, value)
+
+
+def _global_options() -> list[click.Option]:
+    """Return new option objects; cheap enough to make for each command that is loaded."""
+    shared: dict[str, Any] = {"expose_value": False, "callback": _keep}
+    return [
+        click.Option(["--json"], is_flag=True, help="Print one JSON object.", **shared),
+        click.Option(["--provider"], metavar="NAME", help="Lane, in the predecessor's words.", **shared),
+        click.Option(["--cloud-ack"], is_flag=True, help="Agree that the task leaves this machine.", **shared),
+        click.Option(["--home"], metavar="DIR", help="State home (default: $OSRC_HOME, ~/.outsourcerer).", **shared),
+        click.Option(["--no-daemon"], is_flag=True, help="Supervise in this process.", **shared),
+        click.Option(["-q", "--quiet"], is_flag=True, help="Errors and the answer only.", **shared),
+        click.Option(["-v", "--verbose"], count=True, help="Say more.", **shared),
+    ]
+
+
+class _TwoColumns:
+    """Help that keeps the options every command has apart from the command's own."""
+
+    params: list[click.Parameter]
+    global_names: frozenset[str]
+
+    def format_options(self, context: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the command's own options, then the global ones."""
+        own, everywhere = [], []
+        for parameter in self.params:
+            record = parameter.get_help_record(context)
+            if record is not None:
+                (everywhere if parameter.name in self.global_names else own).append(record)
+        own.append(("-h, --help", "Show this message."))
+        for title, rows in (("Options", own), ("Global options (anywhere before --)", everywhere)):
+            with formatter.section(title):
+                formatter.write_dl(rows)
+
+
+class Command(_TwoColumns, click.Command):
+    """A click command with the global options; keyword arguments are click's."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - click's own signature, passed through
+        kwargs.setdefault("context_settings", CONTEXT)
+        super().__init__(*args, **kwargs)
+        added = _global_options()
+        self.global_names = frozenset(option.name or "" for option in added)
+        self.params = [*self.params, *added]
+
+
+class Group(_TwoColumns, click.Group):
+    """A click group with the global options, whose unknown words get the nearest real one suggested."""
+
+    command_class = Command
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - click's own signature, passed through
+        kwargs.setdefault("context_settings", CONTEXT)
+        super().__init__(*args, **kwargs)
+        added = _global_options()
+        self.global_names = frozenset(option.name or "" for option in added)
+        self.params = [*self.params, *added]
+
+    def format_options(self, context: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the commands first: they are what help is asked for."""
+        self.format_commands(context, formatter)
+        super().format_options(context, formatter)
+
+    def resolve_command(
+        self, context: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command that the first word names. Raises UsageError with the nearest one."""
+        word = args[0]
+        command = self.get_command(context, word)
+        if command is None and not context.resilient_parsing:
+            raise click.UsageError(unknown_word(word, self.list_commands(context), context.command_path), context)
+        return (word if command else None), command, args[1:]
+
+
+def unknown_word(word: str, known: list[str], path: str) -> str:
+    """Return the sentence for a word that is no command."""
+    import difflib  # noqa: PLC0415 - only on the way to an error
+
+    if word.startswith("-"):
+        return f"No such option: {word}"
+    if any(character.isspace() for character in word):
+        return f'No such command. A task needs a verb: {path} run "..."'
+    near = difflib.get_close_matches(word, known, n=1, cutoff=0.5)
+    return f"No such command {word!r}." + (f" Did you mean {near[0]!r}?" if near else "")
+
+
+class Duration(click.ParamType):
+    """Seconds, or a number with a unit: ``90``, ``90s``, ``10m``, ``2h``, ``1d``."""
+
+    name = "seconds"
+    _FORM = re.compile(r"(\d{1,9}(?:\.\d{1,6})?)([smhd]?)", re.ASCII)
+    _UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}  # noqa: RUF012 - click's base is no dataclass
+
+    def __init__(self, *, zero: bool = False) -> None:
+        self._zero = zero
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:  # noqa: ANN401 - click's own signature
+        """Return seconds. Fails for anything else, and for zero unless it means something."""
+        if isinstance(value, int | float):
+            return float(value)
+        match = self._FORM.fullmatch(str(value).strip())
+        seconds = float(match[1]) * self._UNITS[match[2]] if match else -1.0
+        if seconds < 0 or (seconds == 0 and not self._zero):
+            self.fail(f"{value!r} is not a time; give seconds, or 90s, 10m, 2h, 1d.", param, ctx)
+        return seconds
+
+
+def task_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options of a command that starts a job."""
+    for decorator in reversed(
+        (
+            click.option("-m", "--model", metavar="MODEL", help="Model or alias; the lane follows from it."),
+            click.option("--lane", metavar="LANE", help="Who runs it and who is billed (osrc lanes)."),
+            click.option(
+                "--effort",
+                "--reasoning",
+                "effort",
+                type=click.Choice([word.value for word in Effort]),
+                help="Reasoning effort.",
+            ),
+            click.option(
+                "--tier", type=click.Choice([word.value for word in Tier]), help="Capability class of the model."
+            ),
+            click.option("--cwd", metavar="DIR", help="Folder the delegate works in (default: this one)."),
+            click.option(
+                "--timeout", metavar="S", type=Duration(), help="Hard cap: seconds, or 90s, 10m, 2h; never extended."
+            ),
+            click.option("--label", metavar="L", help="A name for the job, accepted wherever an id is."),
+            click.option("--allow-downgrade", is_flag=True, help="Permit a weaker protection where a lane needs it."),
+            click.option("--trust-lane", metavar="L", help="Trust this lane for this one job."),
+            click.option("--task-file", metavar="F", help="Read the task from a file."),
+            click.option("--dry-run", is_flag=True, help="Print the plan; start nothing."),
+        )
+    ):
+        function = decorator(function)
+    return function

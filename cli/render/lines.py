@@ -1,0 +1,155 @@
+"""One-line human messages about a job."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from .plain import one_line
+
+_WORDS = {
+    "queued": "waiting for a free place",
+    "launching": "starting",
+    "running": "at work",
+    "stalled?": "silent for a while; it may be stuck",
+    "exploring?": "reading so far, nothing written yet",
+    "no-progress-writes": "alive, but has written nothing for a long time",
+    "waiting-limit": "waiting for a limit to end",
+    "needs-answer": "waiting for an answer",
+    "done": "done",
+    "done?": "ended well, but never said it was done: check the result",
+    "blocked": "blocked: it needs something from you",
+    "permission-blocked": "stopped by permissions",
+    "interrupted": "interrupted",
+    "timeout": "ran out of its time",
+    "wedged": "ended by the watchdog: no sign of life",
+    "failed": "failed",
+    "canceled": "canceled",
+}
+
+_COLOURS = {
+    "done": "32",
+    "done?": "33",
+    "running": "36",
+    "launching": "36",
+    "queued": "2",
+    "canceled": "2",
+    "failed": "31",
+    "wedged": "31",
+    "timeout": "31",
+    "interrupted": "31",
+}
+
+
+def words_for(state: str) -> str:
+    """Return what a state means; a state of a newer version is its own name."""
+    return _WORDS.get(state, one_line(state, 40))
+
+
+def colour_of(state: str) -> str:
+    """Return the SGR number of a state; states that want attention and have no entry are yellow."""
+    return _COLOURS.get(state, "33")
+
+
+def age(seconds: object) -> str:
+    """Return an age in one unit; unknown is ``?``, never a number made up.
+
+    >>> age(42), age(600), age(None)
+    ('42s', '10m', '?')
+    """
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 <= seconds < 1e11:
+        return "?"
+    for unit, size in (("s", 60.0), ("m", 60.0), ("h", 24.0)):
+        if seconds < size:
+            return f"{int(seconds)}{unit}"
+        seconds /= size
+    return f"{int(seconds)}d"
+
+
+def clock(seconds: float) -> str:
+    """Return an elapsed time as ``m:ss`` or ``h:mm:ss``."""
+    total = max(int(seconds), 0)
+    hours, rest = divmod(total, 3600)
+    minutes, left = divmod(rest, 60)
+    return f"{hours}:{minutes:02}:{left:02}" if hours else f"{minutes}:{left:02}"
+
+
+def acts(job: Mapping[str, Any]) -> str:
+    """Return the tally of tool calls and whatever needs attention: ``R3 W1 B2 !exploring(0-writes)``."""
+    progress = job.get("progress") or {}
+    tally = " ".join(f"{letter}{_count(progress.get(key))}" for letter, key in (("R", "reads"), ("W", "writes"), ("B", "bash")))
+    state = job.get("state")
+    if state == "exploring?":
+        tally += " !exploring(0-writes)"
+    elif state == "no-progress-writes":
+        tally += " !no-writes(alive)"
+    supervision = job.get("supervision")
+    if supervision not in (None, "supervised") and job.get("ended") is None:
+        tally += f" !SUPERVISION:{one_line(str(supervision), 20).upper()}"
+    return tally
+
+
+def _count(value: object) -> str:
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else "?"
+
+
+def cost_words(job: Mapping[str, Any]) -> str:
+    """Return what a job cost, cash apart from plan use; unknown is said to be unknown."""
+    cost = job.get("cost") or {}
+    kind, cash = cost.get("kind"), cost.get("cash_usd")
+    if kind == "free":
+        return "$0"
+    if kind == "plan":
+        return f"$0 cash, spends your {one_line(str(cost.get('plan') or 'plan'), 40)} limits"
+    if isinstance(cash, int | float) and not isinstance(cash, bool):
+        return f"${cash:.4f} ({'measured' if cost.get('measured') else 'estimated'})"
+    return "cost unknown"
+
+
+def token_words(job: Mapping[str, Any]) -> str:
+    """Return the tokens that were seen, or nothing when none were."""
+    tokens = (job.get("cost") or {}).get("tokens") or {}
+    parts = []
+    for key, word in (("input", "in"), ("cached_input", "cached"), ("output", "out"), ("reasoning", "reasoning")):
+        value = tokens.get(key)
+        if isinstance(value, int) and not isinstance(value, bool):
+            parts.append(f"{value:,} {word}")
+    return "tokens " + ", ".join(parts) if parts else ""
+
+
+def model_words(job: Mapping[str, Any]) -> str:
+    """Return the model that was asked for and, where it was seen, the one that answered."""
+    asked, seen = job.get("model"), job.get("model_observed")
+    if seen and asked and seen != asked:
+        return f"model {one_line(str(seen), 60)} (asked: {one_line(str(asked), 60)})"
+    if seen or asked:
+        return f"model {one_line(str(seen or asked), 60)}" + ("" if seen else " (not observed)")
+    return "model unknown"
+
+
+def change_line(job: Mapping[str, Any]) -> str:
+    """Return one line for a job as it is now: state, elapsed, tally, what was last heard."""
+    state = one_line(str(job.get("state")), 24)
+    marker = (job.get("progress") or {}).get("last_marker")
+    heard = marker if job.get("ended") is None else job.get("reason") or marker
+    parts = [f"{job.get('job_id')} {state}", f"{age(job.get('age_s'))}, {acts(job)}"]
+    meaning = words_for(str(job.get("state")))
+    parts.append(one_line(str(heard), 160) if heard else meaning)
+    return " | ".join(parts)
+
+
+def receipt(job: Mapping[str, Any], cost: str | None = None) -> list[str]:
+    """Return the last lines about a job that has ended: how, why, on what, for how much."""
+    state = str(job.get("state"))
+    first = f"{words_for(state)} [{one_line(state, 24)}]"
+    started, ended = job.get("started"), job.get("ended")
+    if isinstance(started, int | float) and isinstance(ended, int | float) and ended >= started:
+        first += f" in {clock(ended - started)}"
+    reason = job.get("reason")
+    if reason and reason != state:
+        first += f": {one_line(str(reason), 300)}"
+    second = [model_words(job), token_words(job), cost or cost_words(job), acts(job)]
+    lines = [first, " · ".join(part for part in second if part)]
+    if job.get("note"):
+        lines.append(f"note: {one_line(str(job['note']), 300)}")
+    return lines

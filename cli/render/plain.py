@@ -1,0 +1,37 @@
+"""Text that is safe to show: control sequences out, width bounded. Linear time on any input."""
+
+from __future__ import annotations
+
+import re
+
+# One alternative per introducer, each a run that can't backtrack: the next character decides.
+_SEQUENCES = re.compile(
+    r"\x1b\[[0-?]*[ -/]*[@-~]?"  # CSI
+    r"|\x9b[0-?]*[ -/]*[@-~]?"  # CSI, as one C1 character
+    r"|(?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c)?"  # OSC, DCS, SOS, PM, APC
+    r"|\x1b[ -/]*[0-~]?"  # every other escape
+)
+_CONTROLS = {code: None for code in (*range(0x20), *range(0x7F, 0xA0)) if chr(code) not in "\t\n"}
+_ONE_LINE = {**_CONTROLS, ord("\t"): " ", ord("\n"): " "}
+
+
+def strip_controls(text: str) -> str:
+    """Return ``text`` with every terminal control removed; tab and newline stay, CR LF becomes LF.
+
+    >>> strip_controls("\\x1b[31mred\\x1b[0m \\x1b]0;title\\x07ok\\r\\n")
+    'red ok\\n'
+    """
+    return _SEQUENCES.sub("", text).translate(_CONTROLS)
+
+
+def one_line(text: str, width: int) -> str:
+    """Return ``text`` as one line of at most ``width`` characters, control sequences removed.
+
+    >>> one_line("a\\nlong line", 7)
+    'a long…'
+    """
+    # Only what can be shown is looked at: a delegate's line may be megabytes long.
+    flat = " ".join(_SEQUENCES.sub("", text[: 8 * width + 256]).translate(_ONE_LINE).split())
+    if len(flat) <= width:
+        return flat
+    return flat[: max(width - 1, 0)].rstrip() + "…"

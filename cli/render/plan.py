@@ -1,0 +1,55 @@
+"""What is going to be run, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from .plain import one_line
+
+
+def banner(plan: Mapping[str, Any]) -> str:
+    """Return the one line said about a job that was accepted, and its notices under it."""
+    parts = [
+        f"lane {_word(plan, 'lane')}",
+        f"model {_word(plan, 'model', 'its own default')}",
+        f"tier {_word(plan, 'tier')}",
+        f"{_word(plan, 'verb')}: {_word(plan, 'posture')}",
+    ]
+    if plan.get("effort"):
+        parts.append(f"effort {_word(plan, 'effort')}")
+    parts.append(_word(plan, "cost", "cost unknown"))
+    return "\n".join([" · ".join(parts), *(f"note: {one_line(str(text), 400)}" for text in plan.get("notices") or ())])
+
+
+def plan_lines(plan: Mapping[str, Any]) -> list[str]:
+    """Return a dry run's plan, one ``key: value`` a line; secrets were masked where it was made."""
+    rows = [
+        ("lane", _word(plan, "lane")),
+        ("vehicle", _word(plan, "vehicle")),
+        ("model", _word(plan, "model", "its own default")),
+        ("tier", _word(plan, "tier")),
+        ("effort", _word(plan, "effort", "not given")),
+        ("verb", _word(plan, "verb")),
+        ("posture", _word(plan, "posture")),
+        ("command", _argv(plan.get("argv") or ())),
+        ("folder", _word(plan, "cwd")),
+        ("stdin", _word(plan, "stdin")),
+        ("env set", " ".join(map(str, plan.get("env_set") or ())) or "-"),
+        ("env removed", " ".join(map(str, plan.get("env_stripped") or ())) or "-"),
+        ("gate", _word(plan, "gate")),
+        ("cost", _word(plan, "cost", "unknown")),
+        *(("note", one_line(str(text), 400)) for text in plan.get("notices") or ()),
+    ]
+    return [f"{key + ':':<13} {value}" for key, value in rows]
+
+
+def _argv(argv: Any) -> str:  # noqa: ANN401 - a list of strings from JSON
+    import shlex  # noqa: PLC0415 - only for a dry run
+
+    return " ".join(one_line(shlex.quote(str(item)), 400) for item in argv)
+
+
+def _word(plan: Mapping[str, Any], key: str, missing: str = "?") -> str:
+    value = plan.get(key)
+    return missing if value in (None, "") else one_line(str(value), 200)

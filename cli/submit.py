@@ -1,0 +1,135 @@
+"""From the words of a work command to one accepted job."""
+
+from __future__ import annotations
+
+import os
+from binascii import b2a_base64
+from typing import Any
+
+import click
+
+from .errors import CliError, SupervisorLostError, from_refusal
+from .options import Globals
+from .place import current_folder, sendable_folder
+from .reach import Reach
+from .task import INLINE_LIMIT
+
+Reply = dict[str, Any]
+
+
+def job_request(options: Globals, verb: str, task: str, flags: dict[str, Any]) -> dict[str, Any]:
+    """Return the request body (``messages.job.JobRequest`` as plain data), without a task that must be spooled.
+
+    ``flags`` are the values of ``options.task_options``. Raises click.UsageError for flags that contradict
+    each other, CliError for a folder that can't be worked in.
+    """
+    given = {
+        "verb": verb,
+        "task": task,
+        "model": flags["model"],
+        "lane": _lane(options, flags),
+        "effort": flags["effort"],
+        "tier": flags["tier"],
+        "cwd": _folder(flags["cwd"]),
+        "timeout_s": flags["timeout"],
+        "label": _text(flags["label"], "--label"),
+        "allow_downgrade": flags["allow_downgrade"] or None,
+        "trust_lane": flags["trust_lane"] is not None or None,
+        "cloud_ack": options.cloud_ack or None,
+        "environment": environment(),
+    }
+    return {key: value for key, value in given.items() if value is not None}
+
+
+def environment() -> str:
+    """Return this process's environment as base64 of NUL-joined ``NAME=value`` bytes."""
+    joined = b"\0".join([name + b"=" + value for name, value in os.environb.items()])
+    return b2a_base64(joined, newline=False).decode("ascii")
+
+
+def _lane(options: Globals, flags: dict[str, Any]) -> str | None:
+    """Return the one lane that --lane, --provider and --trust-lane name."""
+    lane = flags["lane"]
+    for name, value in (("--provider", options.provider), ("--trust-lane", flags["trust_lane"])):
+        if value is None:
+            continue
+        if lane is not None and lane != value:
+            raise click.UsageError(f"{name} {value} contradicts the lane {lane}.")
+        lane = value
+    return _text(lane, "--lane")
+
+
+def _text(value: str | None, option: str) -> str | None:
+    """Return ``value`` if it can be sent at all; its form is the supervisor's to judge."""
+    try:
+        (value or "").encode("utf-8")
+    except UnicodeEncodeError:
+        raise click.UsageError(f"{option} is not UTF-8: {ascii(value)}") from None
+    return value
+
+
+def _folder(given: str | None) -> str:
+    """Return the absolute folder to work in."""
+    if given is None:
+        return current_folder()
+    folder = given if given.startswith("/") else os.path.join(current_folder(), given)  # noqa: PTH118 - no pathlib here
+    folder = os.path.abspath(folder)  # noqa: PTH100 - as above
+    if not os.path.isdir(folder):  # noqa: PTH112 - as above
+        raise CliError("bad_cwd", f"--cwd {ascii(given)} is not a folder", "give a folder that exists")
+    return sendable_folder(folder)
+
+
+def submit(reach: Reach, request: dict[str, Any], *, dry_run: bool = False) -> Reply:
+    """Send one request; return ``accepted`` or ``planned``. Raises CliError where it was refused.
+
+    A connection that is lost before the answer is never tried again by itself: the job may exist.
+    """
+    channel = reach.channel()
+    spooled = _spool(reach.root, request)
+    accepted = False
+    try:
+        for reply in channel.exchange({"kind": "job.submit", "request": request, "dry_run": dry_run}):
+            if reply.get("kind") == "refused":
+                raise from_refusal(reply)
+            accepted = reply.get("kind") == "accepted"
+            return reply
+    except SupervisorLostError as error:
+        accepted = True  # perhaps: then the file is needed
+        raise CliError(
+            "supervisor_unavailable",
+            f"{error.message} before it confirmed the job: it may or may not have been taken",
+            "osrc status",
+        ) from None
+    finally:
+        if spooled is not None and not accepted:
+            _remove(spooled)
+    raise CliError("internal", "the supervisor gave no answer")
+
+
+def _spool(root: str, request: dict[str, Any]) -> str | None:
+    """Move a task that is too long for a frame into a private file; return its path, or None."""
+    task = request["task"]
+    if len(task) * 4 <= INLINE_LIMIT:
+        return None
+    data = task.encode("utf-8")
+    if len(data) <= INLINE_LIMIT:
+        return None
+    path = f"{root}/spool/{os.getpid()}-{os.urandom(8).hex()}.md"
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(data)
+    except OSError as error:
+        _remove(path)
+        code = "state_full" if error.errno in (28, 122) else "state_unwritable"
+        raise CliError(code, f"the task can't be put into {root}/spool: {error.strerror}", "osrc doctor") from None
+    del request["task"]
+    request["task_file"] = path
+    return path
+
+
+def _remove(path: str) -> None:
+    try:
+        os.unlink(path)  # noqa: PTH108 - a plain system call
+    except OSError:
+        return

@@ -1,0 +1,54 @@
+"""Every command: its group in the help, the file that holds it, and its one help line.
+
+A static table, so that a command is found by name without importing any other.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+
+class Row(NamedTuple):
+    """One command: ``outsourcerer.cli.commands.<module>`` has it as ``<attribute>``."""
+
+    family: str
+    module: str
+    attribute: str
+    summary: str
+
+
+FAMILIES: Final = (
+    "Work",
+    "Watch",
+    "Steer",
+    "Crews and loops",
+    "Choose and pay",
+    "Safety",
+    "Set up",
+    "Hosts",
+)
+"""The groups of the help, in order. One that has no command is not shown."""
+
+COMMANDS: Final[dict[str, Row]] = {
+    "run": Row("Work", "work", "run", "Have a task done, changing nothing; follow it to its end."),
+    "explore": Row("Work", "work", "explore", "The same as run: look around, change nothing."),
+    "research": Row("Work", "work", "research", "May also execute tools, in a sandbox."),
+    "edit": Row("Work", "work", "edit", "May change files in the folder."),
+    "yolo": Row("Work", "work", "yolo", "May do everything, without a sandbox."),
+    "bg": Row("Work", "work", "bg", "The same, detached: prints the job's id."),
+    "status": Row("Watch", "status", "status", "Jobs and their states, newest first."),
+    "watch": Row("Watch", "follow", "watch", "A job's life, a line at each change."),
+    "wait": Row("Watch", "follow", "wait", "Wait for jobs to end; the exit code tells how."),
+    "events": Row("Watch", "events", "events", "Every journalled fact, in order, resumable."),
+    "result": Row("Watch", "result", "result", "A job's final message, alone."),
+    "logs": Row("Watch", "logs", "logs", "The end of a delegate's raw output."),
+    "explain": Row("Watch", "explain", "explain", "Why a job is in the state it is in."),
+    "classify": Row("Watch", "explain", "classify", "Whether a job's output can be used, or another lane tried."),
+    "cancel": Row("Steer", "cancel", "cancel", "End jobs; harmless when they have ended."),
+    "supervisor": Row("Steer", "supervisor", "supervisor", "The background process: status, stop, restart, logs."),
+    "lanes": Row("Choose and pay", "lanes", "lanes", "Who can run work here, and what is missing."),
+    "config": Row("Set up", "config", "config", "Settings: show, get, set, path."),
+    "doctor": Row("Set up", "doctor", "doctor", "Check this machine; say what to fix."),
+    "completion": Row("Set up", "completion", "completion", "The completion script for bash, zsh or fish."),
+    "help": Row("Set up", "topics", "help_command", "Help for a command or a topic."),
+}
