@@ -45,6 +45,8 @@ WATCH = "watch.json"
 JSON_LIMIT = 1 << 20
 """Longest JSON file that is read here; ours are a few KiB."""
 
+_LOST = ExitStatus(lost=True)
+
 _ATTEMPT_FILE = re.compile(r"(?:claim\.(\d{1,9})|spawn\.(\d{1,9})\.json)\Z")
 
 
@@ -53,7 +55,7 @@ class ExitRecord:
     """What ``exit.json`` says. ``damaged``: there was one, it could not be read, and it was set aside."""
 
     attempt: int | None = None
-    status: ExitStatus = ExitStatus(lost=True)
+    status: ExitStatus = _LOST
     at: float | None = None
     """Epoch seconds when the shim saw the end."""
     damaged: bool = False

@@ -1,0 +1,162 @@
+"""Every setting there is, as data: key, kind, default, unit and one line of explanation.
+
+The key is the lower-case name without its prefix: ``stall_warn`` is ``OSRC_STALL_WARN`` in the
+environment and ``stall_warn = 300`` in config.toml.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+Kind = Literal["number", "count", "flag", "text"]
+"""``number``: not negative; ``count``: whole and not negative; ``flag``: on or off; ``text``: anything printable."""
+
+Value = float | bool | str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One setting. ``default`` None means that it depends, and on what is in ``doc``."""
+
+    key: str
+    kind: Kind
+    default: Value
+    doc: str
+    unit: str = ""
+    choices: tuple[str, ...] = ()
+    secret: bool = False
+    older_prefix: bool = False
+    """Whether ``OUTSOURCERER_<KEY>`` is read too; the ``OSRC_`` name wins."""
+    effective: bool = True
+    """False: the name is known and checked, because scripts set it, but this version does nothing with it."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Return the environment names, the one that wins first."""
+        name = self.key.upper()
+        return (f"OSRC_{name}", f"OUTSOURCERER_{name}") if self.older_prefix else (f"OSRC_{name}",)
+
+
+def _number(key: str, default: float | None, doc: str, unit: str = "s", *, effective: bool = True) -> Setting:
+    return Setting(key, "number", default, doc, unit, effective=effective)
+
+
+def _count(key: str, default: int | None, doc: str, unit: str = "", *, effective: bool = True) -> Setting:
+    return Setting(key, "count", default, doc, unit, effective=effective)
+
+
+def _flag(key: str, default: bool | None, doc: str, *, effective: bool = True) -> Setting:
+    return Setting(key, "flag", default, doc, effective=effective)
+
+
+def _text(key: str, doc: str, default: str | None = None, *, effective: bool = True) -> Setting:
+    return Setting(key, "text", default, doc, effective=effective)
+
+
+_CHOOSING = (
+    Setting("model", "text", None, "model when -m is not given; none: the lane's own", older_prefix=True),
+    Setting("provider", "text", None, "lane (or the older word for it) when --lane is not given", older_prefix=True),
+    Setting(
+        "tier",
+        "text",
+        None,
+        "capability class, instead of the model's own",
+        choices=("frontier", "capable", "mid", "budget", "raw"),
+        older_prefix=True,
+    ),
+    Setting(
+        "effort",
+        "text",
+        None,
+        "reasoning effort when --effort is not given",
+        choices=("minimal", "low", "medium", "high", "xhigh", "max"),
+        older_prefix=True,
+    ),
+    _text("model_denylist", "models never used: comma or space between ids, * matches anything"),
+    _flag("allow_downgrade", False, "permit what --allow-downgrade permits"),
+    _text("allowed_tools", "tools granted to Claude delegates, instead of the verb's own"),
+    _flag("build_discipline", None, "add the write-early preamble; by default on verbs that may write"),
+    _flag("delegate_git_identity", True, "delegates commit under a git identity of their own"),
+    _flag("claude_user_config", False, "let the user's own Claude settings and MCP servers reach delegates"),
+    _flag("codex_user_config", False, "let the user's own Codex configuration reach delegates"),
+    Setting("max_depth", "count", 1.0, "how deep delegates may delegate", older_prefix=True),
+)
+
+_SUPERVISOR = (
+    _count("max_jobs", 16, "jobs that run at the same time; more wait in the queue", "jobs"),
+    _number("idle_exit", 600, "the supervisor leaves after so long without a job or a client; 0: never"),
+    _flag("no_daemon", False, "run the supervisor inside each command"),
+    _flag("bg_no_detach", False, "the older name for no_daemon on bg", effective=False),
+)
+
+_WATCHDOG = (
+    _number("poll", 10, "time between two looks at a running job"),
+    _number("stall_warn", None, "silence before stalled?; by tier 90, 150 or 300"),
+    _number("stall_kill", None, "silence before the job is ended as wedged; by tier 240, 420 or 900"),
+    _number("timeout", None, "hard cap, never extended; by tier 900, 1800 or 3600"),
+    _number("timeout_max", None, "how far a cap that was not set may be extended; 3 times the cap"),
+    _number("noinit_secs", None, "first output must have come by then; by lane, mostly 150"),
+    _number("nowrite_warn", None, "a write verb without a write for so long is exploring?; 180"),
+    _number("nowrite_kill", None, "an exploring? job that is silent for so long is ended; the stall window"),
+    _number("noprogress_secs", 600, "alive without a write for so long is no-progress-writes; 0: off"),
+    _number("noprogress_kill_secs", 0, "and is ended after so long; 0: never"),
+    _number("final_grace", None, "how long a process may stay after its final event; by lane, mostly 20"),
+    _number("launch_grace", 45, "a job that was launched must have a process by then"),
+    _count("perm_abort", 3, "denials after which a write job is permission-blocked; 0: never", "denials"),
+    _flag("fs_progress", True, "files that change in the work folder count as life"),
+    _count("fs_progress_depth", 6, "how deep the work folder is looked at", "levels"),
+    _text("text_lanes", "further lanes exempt from the no-write rules: comma or space between names"),
+    _number("setup_grace", 900, "bound on preparing a work tree", effective=False),
+    _count(
+        "perm_tail", 400, "lines of output searched for denials; events are counted instead", "lines", effective=False
+    ),
+    _flag("no_printmode_abort", False, "keep a Devin job that hangs in print mode", effective=False),
+    _count("printmode_tail", 25, "lines searched for that", "lines", effective=False),
+    _flag("net_liveness", True, "an open connection puts off the end of a silent job", effective=False),
+    _flag("devin_liveness", True, "Devin's own log counts as life", effective=False),
+    _number("devin_stall_kill", 1800, "least silence before a Devin job is ended; 0: off", effective=False),
+    _flag("fg_guard", True, "watch foreground jobs; they always are", effective=False),
+    _number("fg_timeout", None, "hard cap of foreground jobs; timeout is used", effective=False),
+    _number("fg_teardown", 45, "bound on ending a foreground job", effective=False),
+    _flag("reconcile_read_only", False, "looking never writes; it never does", effective=False),
+    _number("unwatched_after", 120, "a running job that nobody looks at is mentioned", effective=False),
+)
+
+_LOOKING = (
+    _count("status_max", 40, "jobs that status shows; 0: all", "jobs"),
+    _number("status_deadline", 15, "bound on status; it needs none", effective=False),
+    _count("prog_width", 64, "width of the last marker in tables", "characters"),
+    _number("watch_digest_secs", 420, "time between two digests of watch"),
+    _count("classify_tail", 200, "lines of output that classify reads", "lines", effective=False),
+    _count("preamble_max", 12, "lines of banner that classify skips", "lines", effective=False),
+    _count("explain_evidence_lines", 20, "lines of evidence that explain shows", "lines"),
+    _number("job_ttl_days", 3, "age after which gc removes finished jobs", "days", effective=False),
+    _count("auto_gc_max", 20, "jobs that one automatic gc removes", "jobs", effective=False),
+    _flag("blind_turn_guard", True, "remind of unwatched jobs at the end of a turn", effective=False),
+    _number("blind_turn_snapshot_max_age", 600, "age of what that reminder believes", effective=False),
+)
+
+_LATER = (
+    _flag("no_autodetach", False, "never move a foreground job to the background", effective=False),
+    _flag("force_autodetach", False, "always do", effective=False),
+    _flag("require_interactive", True, "detached jobs go to tmux", effective=False),
+    _flag("require_tmux", False, "refuse without tmux", effective=False),
+    _flag("worktree", False, "give each job a git work tree of its own", effective=False),
+    _text("worktree_base", "commit that work trees start from", "HEAD", effective=False),
+    _count("fanout_max", None, "members of a fan-out that run at the same time", "jobs", effective=False),
+)
+
+_LOCAL = (
+    _text("local_url", "base URL of the OpenAI-compatible server; none: the usual ports are tried"),
+    _flag("local_allow_remote", False, "permit a local_url that is not on this machine"),
+    _number("local_timeout", 2, "bound on finding the server"),
+    _number("local_gen_timeout", 900, "bound on the silence of one answer"),
+    Setting("local_key", "text", "local", "key sent to the local server", secret=True),
+)
+
+SETTINGS: Mapping[str, Setting] = {
+    setting.key: setting for setting in (*_CHOOSING, *_SUPERVISOR, *_WATCHDOG, *_LOOKING, *_LOCAL, *_LATER)
+}
+"""Key → setting, in the order people should meet them."""
