@@ -1,0 +1,184 @@
+"""What has been seen of a delegate, folded from its events: all that a verdict is made of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from ..messages.job import Progress, TokenUsage
+from ..messages.lane_events import (
+    ConversationStarted,
+    Denied,
+    FailureKind,
+    LaneEvent,
+    LimitReported,
+    Marked,
+    MarkerKind,
+    ModelObserved,
+    Retrying,
+    Spoke,
+    Thought,
+    ToolCalled,
+    ToolFinished,
+    ToolKind,
+    TurnEnded,
+    Unrecognised,
+    UsageReported,
+)
+from . import markers
+
+KEPT_RETRIES = 32
+KEPT_NAMES = 8
+_KEPT_CALLS = 64
+HOPELESS_RETRIES = 2
+_HOPELESS_STATUSES = frozenset({401, 403})
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """Frozen; :func:`fold` returns the next one. ``None`` is unknown, never zero."""
+
+    initialised: bool = False
+    """Whether the model itself has been heard: words, thoughts, tools or a final event."""
+    conversation: str | None = None
+    model: str | None = None
+    reads: int = 0
+    writes: int = 0
+    """Writes that were not refused."""
+    bash: int = 0
+    other_tools: int = 0
+    denials: int = 0
+    denied: tuple[str, ...] = ()
+    """Names of the first refused tools."""
+    retries: int = 0
+    retry_statuses: tuple[int, ...] = ()
+    """HTTP statuses of the last retries since the model was last heard."""
+    last_text: str | None = None
+    """The last whole message."""
+    spoken_chars: int = 0
+    usage: TokenUsage | None = None
+    by_model: tuple[tuple[str, TokenUsage], ...] = ()
+    cash_usd: float | None = None
+    limit: LimitReported | None = None
+    turn: TurnEnded | None = None
+    last_terminal: Marked | None = None
+    """The last signed DONE, BLOCKED or NEED_INPUT."""
+    last_marker: Marked | None = None
+    """The last signed marker of any kind."""
+    unsigned: int = 0
+    """Markers without this attempt's id; they decide nothing."""
+    percent: int | None = None
+    unrecognised: int = 0
+    calls: tuple[tuple[str, ToolKind], ...] = ()
+    """Tool calls that have not ended, as far as the stream tells."""
+
+    @property
+    def answer(self) -> str | None:
+        """The final message: the final event's own text, else the last whole message; None if blank."""
+        text = self.turn.text if self.turn is not None and self.turn.text else self.last_text
+        return text if text and text.strip() else None
+
+    @property
+    def progress(self) -> Progress:
+        """The tally that people see."""
+        marker = self.last_marker
+        said = f"{marker.marker.value} {marker.text}".strip() if marker else None
+        return Progress(last_marker=said, reads=self.reads, writes=self.writes, bash=self.bash, percent=self.percent)
+
+
+def fold(evidence: Evidence, event: LaneEvent) -> Evidence:  # noqa: C901, PLR0911, PLR0912 - one flat match
+    """Return ``evidence`` with ``event`` taken into account. Counts never go below zero."""
+    match event:
+        case Spoke():
+            heard = replace(_heard(evidence), spoken_chars=evidence.spoken_chars + len(event.text))
+            return heard if event.partial else replace(heard, last_text=event.text)
+        case Thought():
+            return _heard(evidence)
+        case ToolCalled():
+            return _called(_heard(evidence), event)
+        case ToolFinished():
+            return _finished(_heard(evidence), event)
+        case Denied():
+            return _denied(evidence, event.name)
+        case Marked():
+            return _marked(evidence, event)
+        case TurnEnded():
+            return replace(evidence, turn=event, initialised=evidence.initialised or not event.synthetic)
+        case Retrying():
+            statuses = (*evidence.retry_statuses, event.status) if event.status else evidence.retry_statuses
+            return replace(evidence, retries=evidence.retries + 1, retry_statuses=statuses[-KEPT_RETRIES:])
+        case UsageReported():
+            by_model = tuple(event.by_model.items()) or evidence.by_model
+            cash = evidence.cash_usd if event.cash_usd is None else event.cash_usd
+            return replace(evidence, usage=event.usage, by_model=by_model, cash_usd=cash)
+        case ConversationStarted():
+            return replace(evidence, conversation=event.conversation)
+        case ModelObserved():
+            return replace(evidence, model=event.model)
+        case LimitReported():
+            return replace(evidence, limit=event)
+        case Unrecognised():
+            return replace(evidence, unrecognised=evidence.unrecognised + event.count)
+
+
+def hopeless(evidence: Evidence) -> FailureKind | None:
+    """Return why waiting on is pointless, or None.
+
+    Claude Code 2.1.332 retries a refused key ten times over three minutes when it speaks to a gateway.
+    Two refusals in a row are enough: one may be an expired token that the CLI renews.
+    """
+    last = evidence.retry_statuses[-HOPELESS_RETRIES:]
+    if evidence.turn is None and len(last) == HOPELESS_RETRIES and _HOPELESS_STATUSES.issuperset(last):
+        return FailureKind.AUTH
+    return None
+
+
+def _heard(evidence: Evidence) -> Evidence:
+    if evidence.initialised and not evidence.retry_statuses:
+        return evidence
+    return replace(evidence, initialised=True, retry_statuses=())
+
+
+def _called(evidence: Evidence, event: ToolCalled) -> Evidence:
+    calls = (*evidence.calls, (event.name, event.tool))[-_KEPT_CALLS:]
+    return _count(replace(evidence, calls=calls), event.tool, 1)
+
+
+def _count(evidence: Evidence, tool: ToolKind, step: int) -> Evidence:
+    match tool:
+        case ToolKind.READ:
+            return replace(evidence, reads=max(0, evidence.reads + step))
+        case ToolKind.WRITE:
+            return replace(evidence, writes=max(0, evidence.writes + step))
+        case ToolKind.EXECUTE:
+            return replace(evidence, bash=max(0, evidence.bash + step))
+        case ToolKind.OTHER:
+            return replace(evidence, other_tools=max(0, evidence.other_tools + step))
+
+
+def _finished(evidence: Evidence, event: ToolFinished) -> Evidence:
+    calls = evidence.calls
+    place = next((i for i, (name, _) in enumerate(calls) if name == event.name), None)
+    tool = None if place is None else calls[place][1]
+    if place is not None:
+        evidence = replace(evidence, calls=calls[:place] + calls[place + 1 :])
+    if not event.denied:
+        return evidence
+    return _denied(evidence if tool is None else _count(evidence, tool, -1), event.name)
+
+
+def _denied(evidence: Evidence, name: str | None) -> Evidence:
+    names = evidence.denied
+    if name and name not in names and len(names) < KEPT_NAMES:
+        names = (*names, name)
+    return replace(evidence, denials=evidence.denials + 1, denied=names)
+
+
+def _marked(evidence: Evidence, event: Marked) -> Evidence:
+    if not event.signed:
+        return replace(evidence, unsigned=evidence.unsigned + 1)
+    seen = replace(evidence, last_marker=event)
+    if event.marker.terminal:
+        return replace(seen, last_terminal=event)
+    if event.marker is MarkerKind.PROGRESS and (share := markers.percent(event.text)) is not None:
+        return replace(seen, percent=share)
+    return seen

@@ -1,0 +1,166 @@
+"""Why a turn failed, told from words. The words are data, seen on the versions named beside them.
+
+In doubt it is the task: a task failure is never retried elsewhere, so a wrong guess that way costs
+least. Everything here is substring search and short bounded patterns over a few kilobytes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from ..messages.lane_events import FailureKind, TurnEnded
+from .contract import Ending
+from .text import ending_kind
+
+Phrases = Sequence[tuple[FailureKind, Sequence[str]]]
+
+_EXAMINED = 8 * 1024
+
+COMMON: Phrases = (
+    (
+        FailureKind.AUTH,
+        (
+            "invalid api key",
+            "incorrect api key",
+            "authentication_error",
+            "authentication failed",
+            "authentication required",
+            "invalid authentication",
+            "not logged in",
+            "please run /login",
+            "401 unauthorized",
+            "403 forbidden",
+            "token has expired",
+        ),
+    ),
+    (
+        FailureKind.PLAN_LIMIT,
+        (
+            "hit your usage limit",  # codex 0.171.0
+            "usage limit reached",
+            "usage limit exceeded",
+            "quota exceeded. check your plan",  # codex 0.171.0, insufficient_quota
+            "5-hour limit reached",
+            "weekly limit reached",
+            "limit will reset at",
+            "out of extra usage",
+        ),
+    ),
+    (
+        FailureKind.MODEL_GONE,
+        (
+            "model not found",
+            "model_not_found",
+            "does not exist or you do not have access",
+            "no such model",
+            "unknown model",
+        ),
+    ),
+    (
+        FailureKind.OUTPUT_LIMIT,
+        ("output token maximum", "max_output_tokens", "output token limit", "maximum output length"),
+    ),
+    (FailureKind.RATE_LIMIT, ("rate limit", "rate_limit", "too many requests", "request rejected (429)")),
+    (
+        FailureKind.TRANSPORT,
+        (
+            "connection refused",
+            "connection reset",
+            "connection error",
+            "connection closed",
+            "could not connect",
+            "could not resolve host",
+            "name resolution",
+            "getaddrinfo",
+            "enotfound",
+            "econnrefused",
+            "econnreset",
+            "etimedout",
+            "network is unreachable",
+            "network error",
+            "socket hang up",
+            "error sending request",
+            "stream disconnected",
+            "stream closed before",
+            "unable to connect",
+            "tls handshake",
+            "overloaded",
+            "service unavailable",
+            "bad gateway",
+            "gateway timeout",
+            "internal server error",
+            "request timed out",
+            "operation timed out",
+        ),
+    ),
+)
+
+_HIT_LIMIT = re.compile(r"hit your [^.\n]{0,40}limit")
+_STATUS = re.compile(r"(?:status|error|rejected|http|code)[ :=(/]{0,3}(?:code )?(\d{3})(?!\d)")
+
+BY_STATUS: Mapping[int, FailureKind] = {
+    401: FailureKind.AUTH,
+    403: FailureKind.AUTH,
+    404: FailureKind.MODEL_GONE,
+    408: FailureKind.TRANSPORT,
+    409: FailureKind.TRANSPORT,
+    425: FailureKind.TRANSPORT,
+    429: FailureKind.RATE_LIMIT,
+}
+
+
+def normal(text: str) -> str:
+    """Return words in the form that phrases are written in: lower case, straight apostrophes."""
+    return text[-_EXAMINED:].lower().replace("\u2019", "'").replace("\u2018", "'")
+
+
+def by_status(status: int | None) -> FailureKind | None:
+    """Return what an HTTP status of a model request says, or None."""
+    if status is None:
+        return None
+    return FailureKind.TRANSPORT if 500 <= status <= 599 else BY_STATUS.get(status)
+
+
+def status_in(text: str) -> int | None:
+    """Return the HTTP error status that a sentence names, or None."""
+    match = _STATUS.search(normal(text))
+    status = int(match[1]) if match else None
+    return status if status is not None and 400 <= status <= 599 else None
+
+
+def by_words(text: str, extra: Phrases = ()) -> FailureKind | None:
+    """Return what a CLI's own error sentence says, or None. Plan limits outrank bare statuses."""
+    words = normal(text)
+    for kind, phrases in (*extra, *COMMON):
+        if any(phrase in words for phrase in phrases):
+            return kind
+        if kind is FailureKind.PLAN_LIMIT and _HIT_LIMIT.search(words):
+            return kind
+    return by_status(status_in(words))
+
+
+def classify(ending: Ending, extra: Phrases = ()) -> FailureKind:
+    """Return why a turn failed; the body of most lanes' ``classify``.
+
+    The CLI's own final event comes first, then how the process ended, then its words, then the
+    statuses it was retrying on.
+    """
+    turn = ending.turn if isinstance(ending.turn, TurnEnded) else None
+    if ending.exit.error is not None:
+        return FailureKind.LAUNCH
+    if turn is not None and turn.ok:
+        return FailureKind.NONE
+    if turn is not None and turn.failure not in (FailureKind.NONE, FailureKind.TASK):
+        return turn.failure
+    ended = ending_kind(ending.exit)
+    if ended is FailureKind.INTERRUPTED and (turn is None or turn.synthetic):
+        return ended
+    said = (turn.message or "") if turn is not None else ""
+    told = by_words(said, extra) or (None if turn is not None and not turn.synthetic else by_words(ending.tail, extra))
+    if told is not None:
+        return told
+    if turn is None or turn.synthetic:
+        retried = by_status(ending.retries[-1]) if ending.retries else None
+        return retried or FailureKind.TASK
+    return FailureKind.TASK

@@ -1,0 +1,191 @@
+"""The common part of every parser that reads one JSON object a line.
+
+A subclass says what an object means (``on_object``) and how a turn ends that had no final event
+(``conclude``). Here are the framing, the floods and the promise that a turn ends exactly once.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from ..messages.job import ExitStatus
+from ..messages.lane_events import LaneEvent, Spoke, TurnEnded, Unrecognised
+from .contract import Stream
+from .framing import LineFramer, LongLine, clean_line
+from .values import EXCERPT_CHARS, clip
+
+ERR_TAIL = 8 * 1024
+"""Bytes of stderr kept to explain an ending."""
+
+
+class JsonLinesParser:
+    """Base of the JSON-lines parsers; implements :class:`~outsourcerer.lanes.contract.Parser`.
+
+    Lines that mean nothing cost a few byte comparisons each and become one ``Unrecognised`` per run
+    of them, so that a flood of them is one event a chunk.
+    """
+
+    error_needles: tuple[bytes, ...] = ()
+    """A line of stderr that holds one of these is given to ``on_error_line``."""
+
+    def __init__(self) -> None:
+        """Start at the beginning of a turn."""
+        self._out = LineFramer()
+        self._err = LineFramer()
+        self._err_tail = b""
+        self._noise = 0
+        self._first_noise: bytes = b""
+        self._last_noise: bytes = b""
+        self._open = True
+        self._finished = False
+
+    # What a subclass says.
+
+    def on_object(self, item: Mapping[str, Any], events: list[LaneEvent]) -> bool:
+        """Append what ``item`` means; return False if it means nothing known."""
+        raise NotImplementedError
+
+    def on_long_line(self, line: LongLine, events: list[LaneEvent]) -> bool:  # noqa: ARG002 - a hook
+        """Append what can be told of a line that is too long to decode."""
+        return False
+
+    def on_error_line(self, text: str, events: list[LaneEvent]) -> None:
+        """Append what a line of stderr with one of the needles means."""
+
+    def conclude(self, exit_status: ExitStatus) -> TurnEnded:
+        """Return the end of a turn whose final event never came."""
+        raise NotImplementedError
+
+    # What a subclass may use.
+
+    def begin_turn(self) -> None:
+        """Note that the delegate is at work (again): a later end is an end of its own."""
+        self._open = True
+
+    def end_turn(self, event: TurnEnded, events: list[LaneEvent]) -> None:
+        """Append ``event`` unless the turn has already ended."""
+        if self._open:
+            self._open = False
+            events.append(event)
+
+    @property
+    def err_tail(self) -> str:
+        """The end of stderr, as text."""
+        return "\n".join(clean_line(line) for line in self._err_tail.split(b"\n"))
+
+    # The contract.
+
+    def feed(self, data: bytes, stream: Stream = Stream.OUT) -> list[LaneEvent]:
+        """Return the events that ``data`` completes."""
+        events: list[LaneEvent] = []
+        if stream is Stream.ERR:
+            self._err_tail = (self._err_tail + data[-ERR_TAIL:])[-ERR_TAIL:]
+            if self.error_needles:
+                self._error_lines(self._err.split(data), events)
+            return events
+        self._lines(self._out.split(data), events)
+        self._flush_noise(events)
+        return events
+
+    def finish(self, exit_status: ExitStatus) -> list[LaneEvent]:
+        """Return the events that the end of output completes."""
+        events: list[LaneEvent] = []
+        if self._finished:
+            return events
+        self._finished = True
+        self._lines(self._out.rest(), events)
+        self._flush_noise(events)
+        self._error_lines(self._err.rest(), events)
+        if self._open:
+            self.end_turn(self.conclude(exit_status), events)
+        return events
+
+    def _lines(self, lines: Iterable[bytes | LongLine], events: list[LaneEvent]) -> None:
+        for raw in lines:
+            if raw == self._last_noise and raw:  # the cheapest test first: floods repeat themselves
+                if not self._noise:
+                    self._first_noise = self._last_noise
+                self._noise += 1
+            elif isinstance(raw, LongLine):
+                self._long_line(raw, events)
+            elif b'"type"' not in raw:
+                if raw.strip():
+                    self._note_noise(raw)
+            elif (item := _decode(raw)) is None or not self._known(item, events):
+                self._note_noise(raw)
+
+    def _known(self, item: Mapping[str, Any], events: list[LaneEvent]) -> bool:
+        found: list[LaneEvent] = []
+        if not self.on_object(item, found):
+            return False
+        if found:
+            self._flush_noise(events)
+            events.extend(found)
+        return True
+
+    def _long_line(self, line: LongLine, events: list[LaneEvent]) -> None:
+        found: list[LaneEvent] = []
+        if self.on_long_line(line, found):
+            self._flush_noise(events)
+            events.extend(found)
+        else:
+            self._note_noise(line.head[:EXCERPT_CHARS])
+            self._last_noise = b""
+
+    def _error_lines(self, lines: Iterable[bytes | LongLine], events: list[LaneEvent]) -> None:
+        for raw in lines:
+            line = raw if isinstance(raw, bytes) else raw.head
+            if any(needle in line for needle in self.error_needles):
+                self.on_error_line(clean_line(line), events)
+
+    def _note_noise(self, raw: bytes) -> None:
+        if not self._noise:
+            self._first_noise = raw
+        self._noise += 1
+        self._last_noise = raw
+
+    def _flush_noise(self, events: list[LaneEvent]) -> None:
+        if self._noise:
+            excerpt = clip(clean_line(self._first_noise[: 4 * EXCERPT_CHARS]), EXCERPT_CHARS)
+            events.append(Unrecognised(excerpt=excerpt, count=self._noise))
+            self._noise = 0
+
+
+def _decode(raw: bytes) -> Mapping[str, Any] | None:
+    """Return the JSON object of a line, past any terminal noise before or in it."""
+    text = raw.decode("utf-8", "replace")
+    if not text.startswith("{"):
+        text = clean_line(raw).lstrip("\ufeff \t")
+        if not text.startswith("{"):
+            return None
+    item = _loads(text)
+    if item is None and not text.isprintable():
+        item = _loads(clean_line(raw).lstrip("\ufeff \t"))
+    return item
+
+
+def _loads(text: str) -> Mapping[str, Any] | None:
+    try:
+        item = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return item if isinstance(item, dict) else None
+
+
+def coalesce(events: Iterable[LaneEvent]) -> list[LaneEvent]:
+    """Join neighbouring pieces: partial words, and counts of unrecognised lines.
+
+    Two feeds of the same bytes give the same coalesced events, however the bytes were cut.
+    """
+    joined: list[LaneEvent] = []
+    for event in events:
+        last = joined[-1] if joined else None
+        if isinstance(event, Spoke) and isinstance(last, Spoke) and event.partial and last.partial:
+            joined[-1] = Spoke(text=last.text + event.text, partial=True)
+        elif isinstance(event, Unrecognised) and isinstance(last, Unrecognised):
+            joined[-1] = Unrecognised(excerpt=last.excerpt, count=last.count + event.count)
+        else:
+            joined.append(event)
+    return joined

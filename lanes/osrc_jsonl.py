@@ -1,0 +1,152 @@
+"""The line protocol of our own delegate programs; a TOML lane may choose it too.
+
+One JSON object a line: ``start``, ``text``, ``thought``, ``tool``, ``tool_end``, ``usage``,
+``retry``, ``end`` (fields in :meth:`OsrcParser.on_object`). Unknown fields are ignored.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ..messages.job import ExitStatus, TokenUsage
+from ..messages.lane_events import (
+    ConversationStarted,
+    FailureKind,
+    LaneEvent,
+    ModelObserved,
+    Retrying,
+    Spoke,
+    Thought,
+    ToolCalled,
+    ToolFinished,
+    ToolKind,
+    TurnEnded,
+    UsageReported,
+)
+from .jsonl import JsonLinesParser
+from .text import ANSWER_CAP, ending_kind
+from .values import EXCERPT_CHARS, MESSAGE_CHARS, TARGET_CHARS, as_count, as_number, as_text, as_word, clip
+
+TYPES = frozenset({"start", "text", "thought", "tool", "tool_end", "usage", "retry", "end"})
+_KINDS = {kind.value: kind for kind in ToolKind}
+_FAILURES = {kind.value: kind for kind in FailureKind}
+
+
+class OsrcParser(JsonLinesParser):
+    """Reads the protocol; pieces of text are kept so that a cut-off answer is not lost."""
+
+    def __init__(self) -> None:
+        """Start with nothing said."""
+        super().__init__()
+        self._pieces: deque[str] = deque()
+        self._kept = 0
+        self._whole: str | None = None
+        self._read: dict[str, Callable[[Mapping[str, Any], list[LaneEvent]], None]] = {
+            "start": self._start,
+            "text": self._text,
+            "thought": self._thought,
+            "tool": self._tool,
+            "tool_end": self._tool_end,
+            "usage": self._usage,
+            "retry": self._retry,
+            "end": self._end,
+        }
+
+    def on_object(self, item: Mapping[str, Any], events: list[LaneEvent]) -> bool:
+        """Append the events of one protocol line."""
+        kind = item.get("type")
+        read = self._read.get(kind) if isinstance(kind, str) else None
+        if read is None:
+            return False
+        read(item, events)
+        return True
+
+    def conclude(self, exit_status: ExitStatus) -> TurnEnded:
+        """Return an end that did not go well: a delegate of this protocol always says ``end``."""
+        kind = ending_kind(exit_status)
+        said = self._said()
+        message = self.err_tail.strip() or "the delegate ended without its final event"
+        return TurnEnded(ok=False, text=said, failure=kind, message=clip(message, MESSAGE_CHARS), synthetic=True)
+
+    def _said(self) -> str | None:
+        return "".join(self._pieces) or self._whole
+
+    def _start(self, item: Mapping[str, Any], events: list[LaneEvent]) -> None:
+        self.begin_turn()
+        if model := as_word(item.get("model")):
+            events.append(ModelObserved(model=model))
+        if conversation := as_word(item.get("conversation")):
+            events.append(ConversationStarted(conversation=conversation))
+
+    def _text(self, item: Mapping[str, Any], events: list[LaneEvent]) -> None:
+        text = as_text(item.get("text"))
+        if not text:
+            return
+        partial = item.get("partial") is True
+        if partial:
+            self._pieces.append(text)
+            self._kept += len(text)
+            while self._kept - len(self._pieces[0]) >= ANSWER_CAP:
+                self._kept -= len(self._pieces.popleft())
+        else:
+            self._whole = text
+        events.append(Spoke(text=text, partial=partial))
+
+    def _thought(self, item: Mapping[str, Any], events: list[LaneEvent]) -> None:
+        events.append(Thought(chars=as_count(item.get("chars")) or 0))
+
+    def _tool(self, item: Mapping[str, Any], events: list[LaneEvent]) -> None:
+        kind = item.get("tool")
+        tool = _KINDS.get(kind, ToolKind.OTHER) if isinstance(kind, str) else ToolKind.OTHER
+        name = as_word(item.get("name")) or tool.value
+        events.append(ToolCalled(tool=tool, name=name, target=as_word(item.get("target"), TARGET_CHARS)))
+
+    def _tool_end(self, item: Mapping[str, Any], events: list[LaneEvent]) -> None:
+        denied = item.get("denied") is True
+        events.append(
+            ToolFinished(
+                name=as_word(item.get("name")),
+                ok=item.get("ok") is not False and not denied,
+                denied=denied,
+                excerpt=as_text(item.get("excerpt"), EXCERPT_CHARS),
+            )
+        )
+
+    def _usage(self, item: Mapping[str, Any], events: list[LaneEvent]) -> None:
+        usage = TokenUsage(
+            input=as_count(item.get("input")),
+            cached_input=as_count(item.get("cached_input")),
+            output=as_count(item.get("output")),
+        )
+        events.append(UsageReported(usage=usage))
+
+    def _retry(self, item: Mapping[str, Any], events: list[LaneEvent]) -> None:
+        events.append(
+            Retrying(
+                attempt=as_count(item.get("attempt")),
+                status=as_count(item.get("status")),
+                delay_s=as_number(item.get("delay_s")),
+                message=as_text(item.get("message"), EXCERPT_CHARS),
+            )
+        )
+
+    def _end(self, item: Mapping[str, Any], events: list[LaneEvent]) -> None:
+        ok = item.get("ok") is True
+        word = item.get("failure")
+        named = _FAILURES.get(word) if isinstance(word, str) else None
+        failure = FailureKind.NONE if ok else named or FailureKind.TASK
+        if not ok and failure is FailureKind.NONE:
+            failure = FailureKind.TASK
+        text = as_text(item.get("text"))
+        self.end_turn(
+            TurnEnded(
+                ok=ok,
+                text=self._said() if text is None else text,
+                failure=failure,
+                message=as_text(item.get("message"), MESSAGE_CHARS),
+                until=as_number(item.get("until")),
+            ),
+            events,
+        )
