@@ -13,7 +13,7 @@ def normal_base(address: str, *, default_port: int | None = None) -> str | None:
     ``OLLAMA_HOST`` often holds, is read as loopback. A URL with a user name or password is not accepted:
     it would stand in a process list.
     """
-    text = address.strip().rstrip("/")
+    text = address.strip()
     parts = _split(text if "://" in text else f"http://{text}")
     if parts is None or parts.scheme not in ("http", "https") or not parts.hostname:
         return None
@@ -22,7 +22,7 @@ def normal_base(address: str, *, default_port: int | None = None) -> str | None:
     host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(parts.hostname, parts.hostname)  # noqa: S104 - read, never bound
     port = parts.port or (default_port if "://" not in text else None)
     netloc = (f"[{host}]" if ":" in host else host) + (f":{port}" if port else "")
-    return urlunsplit((parts.scheme, netloc, parts.path or "/v1", "", ""))
+    return urlunsplit((parts.scheme, netloc, parts.path.rstrip("/") or "/v1", "", ""))
 
 
 def is_loopback(base_url: str) -> bool:

@@ -1,0 +1,93 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from outsourcerer.lanes.contract import Host, Launch, Locality, ProbeFacts, ReadinessLevel, Task
+from outsourcerer.lanes.local import LANE
+from outsourcerer.messages.refusals import RefusalCode, Refused
+from outsourcerer.messages.vocabulary import Verb
+
+HOST = Host(environment={}, executables={}, python="/py", server="http://127.0.0.1:11434", server_models=("m1", "m2"))
+TASK = Task(verb=Verb.RUN, prompt="hä?", cwd="/w")
+
+
+def launch(task: Task = TASK, host: Host = HOST) -> Launch:
+    planned = LANE.plan(task, host)
+    assert isinstance(planned, Launch)
+    return planned
+
+
+def refusal(task: Task = TASK, host: Host = HOST) -> Refused:
+    planned = LANE.plan(task, host)
+    assert isinstance(planned, Refused)
+    return planned
+
+
+def test_the_prompt_goes_over_stdin_to_the_first_model() -> None:
+    planned = launch()
+    assert planned.argv[:4] == ("/py", "-P", "-m", "outsourcerer.actors.delegates.chat")
+    assert set(planned.argv[4:]) == {"--base-url=http://127.0.0.1:11434/v1", "--model=m1", "--answer-s=900"}
+    assert planned.stdin == "hä?".encode()
+
+
+def test_a_model_that_looks_like_an_option_stays_a_value() -> None:
+    assert "--model=--model" in launch(replace(TASK, model="--model")).argv
+
+
+@pytest.mark.parametrize("verb", [Verb.RESEARCH, Verb.EDIT, Verb.YOLO])
+def test_verbs_that_need_tools_are_refused_with_the_lanes_that_can(verb: Verb) -> None:
+    refused = refusal(replace(TASK, verb=verb))
+    assert verb not in LANE.verbs
+    assert refused.code is RefusalCode.VERB_UNSUPPORTED
+    assert refused.hint is not None
+    assert "claude" in refused.hint
+
+
+def test_no_server_is_refused_with_what_to_do() -> None:
+    refused = refusal(host=replace(HOST, server=None, server_models=()))
+    assert refused.code is RefusalCode.LANE_NOT_READY
+    assert "OSRC_LOCAL_URL" in (refused.hint or "")
+
+
+def test_a_server_without_models_needs_a_name() -> None:
+    host = replace(HOST, server_models=())
+    assert refusal(host=host).code is RefusalCode.LANE_NOT_READY
+    assert "--model=x" in launch(replace(TASK, model="x"), host).argv
+
+
+def test_a_server_elsewhere_is_refused_unless_allowed() -> None:
+    host = replace(HOST, server="http://10.0.0.5:11434/v1")
+    assert refusal(host=host).code is RefusalCode.DENIED
+    planned = launch(host=replace(host, environment={"OSRC_LOCAL_ALLOW_REMOTE": "1"}))
+    assert "--allow-remote" in planned.argv
+    assert "not on this machine" in planned.notices[0]
+
+
+def test_credentials_in_the_address_never_reach_argv() -> None:
+    refused = refusal(host=replace(HOST, server="http://me:secret@127.0.0.1/v1"))
+    assert "secret" not in refused.model_dump_json()
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"), [("60", "60"), ("x", "900"), ("-1", "900"), ("nan", "900"), ("inf", "900")]
+)
+def test_the_generation_limit_is_a_setting(text: str, seconds: str) -> None:
+    assert f"--answer-s={seconds}" in launch(host=replace(HOST, environment={"OSRC_LOCAL_GEN_TIMEOUT": text})).argv
+
+
+def test_readiness() -> None:
+    levels = {
+        "none": LANE.probe(ProbeFacts(host=replace(HOST, server=None))).level,
+        "empty": LANE.probe(ProbeFacts(host=replace(HOST, server_models=()))).level,
+        "full": LANE.probe(ProbeFacts(host=HOST)).level,
+    }
+    assert levels == {
+        "none": ReadinessLevel.ABSENT,
+        "empty": ReadinessLevel.INSTALLED,
+        "full": ReadinessLevel.ANSWERING,
+    }
+
+
+def test_it_is_local_free_and_has_no_tools() -> None:
+    assert (LANE.locality, LANE.billing.kind, LANE.agentic) == (Locality.LOCAL, "free", False)
