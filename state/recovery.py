@@ -1,0 +1,204 @@
+"""Opening the store whatever happened to it: as it is, or set aside and rebuilt from the job folders.
+
+Nothing is deleted: a damaged file stays beside the new one, a folder that can't be read stays where it is.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+import time
+from pathlib import Path
+
+from ..messages.facts import Fact, JobAccepted, JobEnded
+from ..messages.job import JobRecord
+from ..messages.vocabulary import JobState
+from .errors import DamagedStore, StateError, from_os_error, printable
+from .files import FILES, Files, set_aside, sync_folder
+from .home import Home
+from .ids import is_job_id
+from .job_folder import META, JobFolder
+from .store import Store
+
+BUILDING = ".rebuilding"
+"""Suffix of the new file while it is filled. A left one is worthless: it is removed."""
+
+REBUILT = ".rebuilt"
+"""Suffix of the new file once it is whole. A left one is put in place at the next start."""
+
+
+def open_or_rebuild(home: Home, now: float, *, files: Files = FILES) -> tuple[Store, list[str]]:
+    """Return the store and what a person should know. ``now`` is epoch seconds.
+
+    A damaged database is renamed ``state.db.damaged-<stamp>`` (with its log) and every job whose
+    folder has a readable ``meta.json`` is journalled again; so is a missing or empty one where there
+    are job folders. A kill at any instant of this leaves the old file, or the new one whole. Raises
+    StateError for what a rebuild can't help: a newer schema, a full disk, a place that can't be written.
+    """
+    database, stamp = home.database, time.strftime("%Y%m%d-%H%M%S", time.gmtime(now))
+    _put_in_place(database, stamp)
+    if not _is_blank(database) or not _folders(home):
+        try:
+            return Store.open(database, now=now, files=files), []
+        except DamagedStore as damage:
+            warnings = [damage.message]
+    else:
+        warnings = [f"{printable(database)} is missing or empty, though there are jobs"]
+    jobs, unread = _build(home, now, files)
+    kept = _put_in_place(database, stamp)
+    if kept is not None:
+        warnings.append(f"the damaged database was kept as {printable(kept)}")
+    warnings.append(f"{jobs} jobs were restored from their folders")
+    warnings.extend(f"{printable(path)} was kept, but its {META} is missing or can't be read" for path in unread)
+    return Store.open(database, now=now, files=files), warnings
+
+
+def _build(home: Home, now: float, files: Files) -> tuple[int, list[Path]]:
+    """Fill a new file beside the damaged one, and name it ``REBUILT`` once it is whole and on the disk."""
+    building = _beside(home.database, BUILDING)
+    _discard(building)
+    try:
+        with contextlib.closing(Store.open(building, now=now, files=files)) as store:
+            # A follower resumes "after N": numbers must go on rising, even when the old ones can't be read.
+            known = _salvaged_seq(home.database)
+            store.skip_to(known if known is not None else int(now * 1000))
+            found = _rebuild(store, home, files)
+            store.commit()
+        try:
+            files.replace(building, _beside(home.database, REBUILT))
+        except OSError as error:
+            raise from_os_error(error, building, "rename") from error
+    except BaseException:
+        _discard(building)
+        raise
+    return found
+
+
+def _put_in_place(database: Path, stamp: str) -> Path | None:
+    """Make a finished rebuild the database; return where the old one is kept. Without a rebuild nothing is done."""
+    rebuilt = _beside(database, REBUILT)
+    if not rebuilt.exists():
+        return None
+    # The log first: left beside the new file, SQLite would play it into that.
+    for suffix in ("-wal", "-shm"):
+        set_aside(_beside(database, suffix), f".damaged-{stamp}")
+    kept = set_aside(database, f".damaged-{stamp}")
+    try:
+        rebuilt.rename(database)
+        sync_folder(database.parent)
+    except OSError as error:
+        raise from_os_error(error, database, "replace") from error
+    return kept
+
+
+def _is_blank(database: Path) -> bool:
+    try:
+        return database.lstat().st_size == 0
+    except OSError:
+        return True  # missing; what can't be seen for another reason is met when it is opened
+
+
+def _beside(database: Path, suffix: str) -> Path:
+    return database.with_name(database.name + suffix)
+
+
+def _rebuild(store: Store, home: Home, files: Files) -> tuple[int, list[Path]]:
+    """Journal every readable job again, oldest first; return how many, and the folders that could not be read."""
+    unread = []
+    found: list[tuple[float, int, Fact]] = []
+    jobs = 0
+    for path in _folders(home):
+        record = JobFolder(path, files).read_meta()
+        if record is None:
+            unread.append(path)
+            with contextlib.suppress(StateError):
+                set_aside(path / META, ".bad")
+            continue
+        jobs += 1
+        record = _as_launched(record, JobFolder(path, files))
+        accepted, ended = _facts(record)
+        found.append((record.accepted_at, 0, accepted))
+        if ended is not None:
+            at = record.ended if record.ended is not None else record.accepted_at
+            found.append((max(at, record.accepted_at), 1, ended))
+    found.sort(key=lambda item: item[:2])
+    for at, _, fact in found:
+        store.append([fact], at)
+    return jobs, unread
+
+
+def _folders(home: Home) -> list[Path]:
+    try:
+        names = sorted(entry.name for entry in os.scandir(home.jobs_dir) if entry.is_dir(follow_symlinks=False))
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise from_os_error(error, home.jobs_dir, "read") from error
+    return [home.jobs_dir / name for name in names if is_job_id(name)]
+
+
+def _as_launched(record: JobRecord, folder: JobFolder) -> JobRecord:
+    """Return a live record brought up to what the folder proves: ``meta.json`` may be older than its claims."""
+    if record.state.terminal:
+        return record
+    attempt = max(record.attempt, folder.last_attempt())
+    if attempt == 0:
+        return record
+    spawned = folder.read_spawn(attempt)
+    changes: dict[str, object] = {"attempt": attempt}
+    if spawned is not None:
+        changes.update(shim=spawned.shim, delegate=spawned.delegate)
+        if record.started is None:
+            changes["started"] = spawned.at
+    elif attempt > record.attempt:
+        changes.update(shim=None, delegate=None)
+    if record.state in (JobState.QUEUED, JobState.LAUNCHING):
+        changes["state"] = JobState.RUNNING if spawned is not None else JobState.LAUNCHING
+    return record.model_copy(update=changes)
+
+
+def _facts(record: JobRecord) -> tuple[JobAccepted, JobEnded | None]:
+    """Return the facts whose fold is ``record``."""
+    if not record.state.terminal:
+        return JobAccepted(job_id=record.job_id, record=record.model_copy(update={"ended": None})), None
+    begun = record.model_copy(
+        update={"state": JobState.RUNNING, "exit": None, "reason": None, "outcome": None, "ended": None}
+    )
+    ended = JobEnded(
+        job_id=record.job_id,
+        state=record.state,
+        exit=record.exit if record.exit is not None else 1,
+        exit_status=record.exit_status,
+        reason=record.reason,
+        outcome=record.outcome,
+        progress=record.progress,
+        cost=record.cost,
+        model_observed=record.model_observed,
+        conversation=record.conversation,
+        note=record.note,
+    )
+    return JobAccepted(job_id=record.job_id, record=begun), ended
+
+
+def _salvaged_seq(database: Path) -> int | None:
+    """Return the newest number that the damaged file still admits to have given, None when it says nothing."""
+    db = None
+    try:
+        db = sqlite3.connect(f"{database.absolute().as_uri()}?mode=ro", uri=True, timeout=1.0)
+        found = [
+            db.execute("SELECT max(seq) FROM facts").fetchone(),
+            db.execute("SELECT seq FROM sqlite_sequence WHERE name = 'facts'").fetchone(),
+        ]
+        return max(int(row[0]) for row in found if row and row[0] is not None)
+    except (sqlite3.Error, ValueError, TypeError):
+        return None
+    finally:
+        if db is not None:
+            db.close()
+
+
+def _discard(database: Path) -> None:
+    for suffix in ("", "-wal", "-shm"):
+        with contextlib.suppress(OSError):
+            _beside(database, suffix).unlink()
