@@ -130,13 +130,15 @@ def read_private(path: str | os.PathLike[str], limit: int) -> bytes | None:
     return data
 
 
-def set_aside(path: Path, suffix: str) -> Path | None:
+def set_aside(path: Path, suffix: str, ending: str = "") -> Path | None:
     """Rename ``path`` to ``path`` + ``suffix`` (numbered when taken): the new path, or None when nothing is there.
 
+    ``ending`` is the end of the name that stays the end (``state.db-wal`` → ``state.db.old-wal``).
     Raises StateError when it can't be moved.
     """
+    stem = path.name.removesuffix(ending)
     for number in range(1, 1000):
-        target = path.with_name(f"{path.name}{suffix}" + (f".{number}" if number > 1 else ""))
+        target = path.with_name(f"{stem}{suffix}" + (f".{number}" if number > 1 else "") + ending)
         if os.path.lexists(target):
             continue
         try:

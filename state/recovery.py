@@ -9,6 +9,7 @@ import contextlib
 import os
 import sqlite3
 import time
+from collections.abc import Set as AbstractSet
 from pathlib import Path
 
 from ..messages.facts import Fact, JobAccepted, JobEnded
@@ -40,7 +41,7 @@ def open_or_rebuild(home: Home, now: float, *, files: Files = FILES) -> tuple[St
     _put_in_place(database, stamp)
     if not _is_blank(database) or not _folders(home):
         try:
-            return Store.open(database, now=now, files=files), []
+            return _reconciled(Store.open(database, now=now, files=files), home, files)
         except DamagedStore as damage:
             warnings = [damage.message]
     else:
@@ -82,7 +83,7 @@ def _put_in_place(database: Path, stamp: str) -> Path | None:
         return None
     # The log first: left beside the new file, SQLite would play it into that.
     for suffix in ("-wal", "-shm"):
-        set_aside(_beside(database, suffix), f".damaged-{stamp}")
+        set_aside(_beside(database, suffix), f".damaged-{stamp}", suffix)
     kept = set_aside(database, f".damaged-{stamp}")
     try:
         rebuilt.rename(database)
@@ -90,6 +91,40 @@ def _put_in_place(database: Path, stamp: str) -> Path | None:
     except OSError as error:
         raise from_os_error(error, database, "replace") from error
     return kept
+
+
+def _reconciled(store: Store, home: Home, files: Files) -> tuple[Store, list[str]]:
+    """Journal again what only the folders know: a log that lost its end (a disk cache, a copy) forgets decisions.
+
+    ``meta.json`` is written after the commit, so that it never knows of a decision that was not made.
+    """
+    try:
+        live = {record.job_id for record in store.live()}
+        known = store.job_ids()
+        lost = _journal(store, _forgotten(store, home, files, known, live), live)
+        store.commit()
+    except BaseException:
+        store.close()
+        raise
+    if not lost:
+        return store, []
+    return store, [
+        f"{printable(home.database)} had lost the end of its log: {lost} jobs were restored from their folders"
+    ]
+
+
+def _forgotten(store: Store, home: Home, files: Files, known: set[str], live: set[str]) -> list[JobRecord]:
+    """Return the records of folders whose job the store lacks, or takes for live though it has ended."""
+    found = []
+    for path in _folders(home):
+        if path.name in known and path.name not in live:
+            continue
+        record = JobFolder(path, files).read_meta()
+        if record is None or (path.name in live and not record.state.terminal):
+            continue
+        if path.name in live or not store.was_removed(path.name):
+            found.append(_as_launched(record, JobFolder(path, files)))
+    return found
 
 
 def _is_blank(database: Path) -> bool:
@@ -104,10 +139,9 @@ def _beside(database: Path, suffix: str) -> Path:
 
 
 def _rebuild(store: Store, home: Home, files: Files) -> tuple[int, list[Path]]:
-    """Journal every readable job again, oldest first; return how many, and the folders that could not be read."""
+    """Journal every readable job again; return how many, and the folders that could not be read."""
     unread = []
-    found: list[tuple[float, int, Fact]] = []
-    jobs = 0
+    found = []
     for path in _folders(home):
         record = JobFolder(path, files).read_meta()
         if record is None:
@@ -115,17 +149,27 @@ def _rebuild(store: Store, home: Home, files: Files) -> tuple[int, list[Path]]:
             with contextlib.suppress(StateError):
                 set_aside(path / META, ".bad")
             continue
-        jobs += 1
-        record = _as_launched(record, JobFolder(path, files))
+        found.append(_as_launched(record, JobFolder(path, files)))
+    return _journal(store, found), unread
+
+
+def _journal(store: Store, records: list[JobRecord], known: AbstractSet[str] = frozenset()) -> int:
+    """Append the facts that make these records, in the order they happened; return how many records.
+
+    Those in ``known`` were accepted before: only their end is appended.
+    """
+    facts: list[tuple[float, int, Fact]] = []
+    for record in records:
         accepted, ended = _facts(record)
-        found.append((record.accepted_at, 0, accepted))
+        if record.job_id not in known:
+            facts.append((record.accepted_at, 0, accepted))
         if ended is not None:
             at = record.ended if record.ended is not None else record.accepted_at
-            found.append((max(at, record.accepted_at), 1, ended))
-    found.sort(key=lambda item: item[:2])
-    for at, _, fact in found:
+            facts.append((max(at, record.accepted_at), 1, ended))
+    facts.sort(key=lambda item: item[:2])
+    for at, _, fact in facts:
         store.append([fact], at)
-    return jobs, unread
+    return len(records)
 
 
 def _folders(home: Home) -> list[Path]:

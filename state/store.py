@@ -16,6 +16,7 @@ import sqlite3
 from collections.abc import Sequence
 from importlib import resources
 from pathlib import Path
+from typing import Any
 
 from pydantic import ValidationError
 
@@ -120,27 +121,28 @@ class Store:
 
     def live(self) -> list[JobRecord]:
         """Return every job that has not ended, oldest first. Raises DamagedStore when one can't be read."""
-        try:
-            rows = self._db.execute(
-                "SELECT job_id, record FROM jobs WHERE ended IS NULL ORDER BY accepted_at, job_id"
-            ).fetchall()
-        except sqlite3.Error as error:
-            raise from_sqlite_error(error, self._path) from error
         records = []
-        for job_id, body in rows:
+        for job_id, body in self._rows(
+            "SELECT job_id, record FROM jobs WHERE ended IS NULL ORDER BY accepted_at, job_id"
+        ):
             record = _parse(body)
             if record is None or record.job_id != job_id:
                 raise DamagedStore(message=f"{printable(self._path)} is damaged: live job {job_id!r} can't be read")
             records.append(record)
         return records
 
+    def job_ids(self) -> set[str]:
+        """Return the id of every job there is."""
+        return {str(row[0]) for row in self._rows("SELECT job_id FROM jobs")}
+
+    def was_removed(self, job_id: str) -> bool:
+        """Whether the journal says that this job was cleaned up."""
+        return bool(self._rows("SELECT 1 FROM facts WHERE job_id = ? AND kind = 'job.removed' LIMIT 1", job_id))
+
     def last_seq(self) -> int:
         """Return the number of the newest fact that was ever given, 0 at first."""
-        try:
-            row = self._db.execute("SELECT seq FROM sqlite_sequence WHERE name = 'facts'").fetchone()
-        except sqlite3.Error as error:
-            raise from_sqlite_error(error, self._path) from error
-        return int(row[0]) if row else 0
+        rows = self._rows("SELECT seq FROM sqlite_sequence WHERE name = 'facts'")
+        return int(rows[0][0]) if rows else 0
 
     def skip_to(self, seq: int) -> None:
         """Number the next fact higher than ``seq``, in the open transaction (after a rebuild)."""
@@ -155,6 +157,12 @@ class Store:
             )
         except sqlite3.Error as error:
             self.rollback()
+            raise from_sqlite_error(error, self._path) from error
+
+    def _rows(self, statement: str, *values: str) -> list[tuple[Any, ...]]:
+        try:
+            return self._db.execute(statement, values).fetchall()
+        except sqlite3.Error as error:
             raise from_sqlite_error(error, self._path) from error
 
     def _update(self, job_id: str, fact: Fact, at: float) -> None:
