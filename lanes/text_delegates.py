@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from ..messages.lane_events import FailureKind, TurnEnded
 from ..messages.refusals import RefusalCode, Refused
 from ..messages.vocabulary import Verb
-from .contract import Ending, Host, Parser, Task
+from .contract import Ending, Host, Launch, Parser, Task
+from .launching import NESTING, prompt_bytes
 from .osrc_jsonl import OsrcParser
 from .text import ending_kind
 
@@ -29,18 +30,20 @@ def refuse_verb(task: Task, lane: str) -> Refused | None:
     )
 
 
-def delegate_argv(host: Host, module: str, options: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the command of one of our delegate programs.
+def launch(
+    task: Task, host: Host, module: str, options: Mapping[str, str | None], *, notices: tuple[str, ...] = ()
+) -> Launch | Refused:
+    """Return the launch of one of our delegate programs, the prompt on its stdin.
 
     ``-P`` keeps the job's folder off the module path: a file called ``json.py`` in a work tree must not
-    run. ``--name=value`` in one item: a value may start with a dash.
+    run. ``--name=value`` is one item, because a value may start with a dash; a value None is a bare flag.
     """
-    return (host.python, "-P", "-m", module, *(f"--{name}={value}" for name, value in options.items()))
-
-
-def stdin_of(task: Task) -> bytes:
-    """The prompt as the delegate reads it; bytes that were never Unicode stay what they were."""
-    return task.prompt.encode("utf-8", "surrogateescape")
+    prompt = prompt_bytes(task.prompt)
+    if isinstance(prompt, Refused):
+        return prompt
+    items = (f"--{name}" if value is None else f"--{name}={value}" for name, value in options.items())
+    argv = (host.python, "-P", "-m", module, *items)
+    return Launch(argv=argv, env_strip=NESTING, stdin=prompt, notices=notices)
 
 
 def positive_number(text: str | None) -> float | None:

@@ -19,7 +19,7 @@ from ..contract import (
     ReadinessLevel,
     Task,
 )
-from ..text_delegates import EMBEDDED_MODULE, classify, delegate_argv, parser, refuse_verb, stdin_of
+from ..text_delegates import EMBEDDED_MODULE, classify, launch, parser, refuse_verb
 
 PREFIX = "embedded:"
 RUNTIME_FIX = "pip install 'outsourcerer[embedded]'"
@@ -39,17 +39,19 @@ def plan(task: Task, host: Host) -> Launch | Refused:
         return refused
     path = own_path(task.model)
     if path is not None:
-        options = {"gguf": path, "name": PurePath(path).name, "max-tokens": str(OWN_TOKENS)}
-        return Launch(argv=delegate_argv(host, EMBEDDED_MODULE, options), stdin=stdin_of(task))
+        return launch(task, host, EMBEDDED_MODULE, _options(path, PurePath(path).name, OWN_TOKENS))
     if host.embedded_model is None:
         return Refused(
             code=RefusalCode.LANE_NOT_READY,
             message="The demo model is not installed, and no model file was named.",
             hint=f"-m embedded:/path/model.gguf, or: {DEMO_FIX}",
         )
-    options = {"gguf": host.embedded_model, "name": DEMO_NAME, "max-tokens": str(DEMO_TOKENS)}
-    argv = delegate_argv(host, EMBEDDED_MODULE, options)
-    return Launch(argv=argv, stdin=stdin_of(task), notices=(DEMO_NOTICE,))
+    options = _options(host.embedded_model, DEMO_NAME, DEMO_TOKENS)
+    return launch(task, host, EMBEDDED_MODULE, options, notices=(DEMO_NOTICE,))
+
+
+def _options(path: str, name: str, tokens: int) -> dict[str, str | None]:
+    return {"gguf": path, "name": name, "max-tokens": str(tokens)}
 
 
 def own_path(model: str | None) -> str | None:
@@ -92,6 +94,7 @@ LANE = Lane(
     billing=Billing(kind="free", pool="local", words="$0 cash + $0 plan"),
     locality=Locality.LOCAL,
     agentic=False,
+    needs=frozenset({"embedded"}),
     # The bare task: a tiny model would follow the marker protocol's prose instead of the task.
     scaffold=False,
     # Loading some gigabytes and reading a long prompt on a CPU come before the first word.

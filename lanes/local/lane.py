@@ -18,7 +18,7 @@ from ..contract import (
     Task,
 )
 from ..loopback import is_loopback, normal_base
-from ..text_delegates import CHAT_MODULE, classify, delegate_argv, parser, positive_number, refuse_verb, stdin_of
+from ..text_delegates import CHAT_MODULE, classify, launch, parser, positive_number, refuse_verb
 
 START_HINT = "start Ollama, LM Studio or llama.cpp's server, or set OSRC_LOCAL_URL=http://127.0.0.1:PORT/v1"
 ALLOW_REMOTE = "OSRC_LOCAL_ALLOW_REMOTE"
@@ -41,15 +41,11 @@ def plan(task: Task, host: Host) -> Launch | Refused:
             message=f"The server at {base} lists no model.",
             hint="load one there, or name it: -m local:NAME",
         )
-    options = {"base-url": base, "model": model, "answer-s": f"{_generation_s(host):g}"}
-    argv = delegate_argv(host, CHAT_MODULE, options)
+    options: dict[str, str | None] = {"base-url": base, "model": model, "answer-s": f"{_generation_s(host):g}"}
     if is_loopback(base):
-        return Launch(argv=argv, stdin=stdin_of(task))
-    return Launch(
-        argv=(*argv, "--allow-remote"),
-        stdin=stdin_of(task),
-        notices=(f"The server {base} is not on this machine: the prompt leaves it.",),
-    )
+        return launch(task, host, CHAT_MODULE, options)
+    notice = f"The server {base} is not on this machine: the prompt leaves it."
+    return launch(task, host, CHAT_MODULE, options | {"allow-remote": None}, notices=(notice,))
 
 
 def probe(facts: ProbeFacts) -> Readiness:
@@ -103,6 +99,7 @@ LANE = Lane(
     billing=Billing(kind="free", pool="local", words="$0 cash + $0 plan"),
     locality=Locality.LOCAL,
     agentic=False,
+    needs=frozenset({"server"}),
     # A server may first have to load the model, and then to read a long prompt on a CPU.
     liveness=Liveness(first_output_s=600.0),
     default_tier=Tier.BUDGET,

@@ -23,14 +23,14 @@ ALL_VERBS = {
 READ_VERBS = {"run": "READ-ONLY", "explore": "READ-ONLY"}
 
 
-def fake_argv(format_: str, *extra: str) -> list[str]:
+def fake_argv(format_: str, *extra: str) -> list[str | list[str]]:
     """The fake's command; isolated, so that it starts fast and nothing in the environment changes it."""
-    return [sys.executable, "-I", "-S", str(FAKE_CLI), "--format", format_, *extra]
+    return [sys.executable, "-I", "-S", str(FAKE_CLI), "--format", format_, ["--model", "{model}"], *extra]
 
 
 def lane_toml(
     *,
-    argv: list[str],
+    argv: list[str | list[str]],
     output: str = "osrc-jsonl",
     stdin: str = "prompt",
     streamed: bool = True,
@@ -47,6 +47,7 @@ def lane_toml(
         "local = true",
         f"streamed = {json.dumps(streamed)}",
         f"agentic = {json.dumps(agentic)}",
+        'billing = { kind = "free", words = "$0, it is a fake" }',
         extra,
         "[verbs]",
         *(f"{verb} = {json.dumps(posture)}" for verb, posture in (verbs or ALL_VERBS).items()),

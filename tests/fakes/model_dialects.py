@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 HALF = ("", "half")
@@ -38,7 +38,8 @@ class Turn:
     calls: tuple[Call, ...] = ()
     finish: str | None = None
     """Chat only: a finish reason other than the natural one."""
-    ids: dict[str, str] = field(default_factory=dict)
+    id: str = "1"
+    """Makes the ids in it: a client may count two messages of one id as one."""
 
 
 def pieces(text: str) -> tuple[list[str], list[str]]:
@@ -55,7 +56,14 @@ def anthropic_frames(turn: Turn, model: str) -> Frames:
     """A streamed message: text block, then tool-use blocks."""
     start = {"input_tokens": INPUT_TOKENS, "cache_creation_input_tokens": 0}
     start |= {"cache_read_input_tokens": CACHED_TOKENS, "output_tokens": 1}
-    message = {"id": "msg_1", "type": "message", "role": "assistant", "model": model, "content": [], "usage": start}
+    message = {
+        "id": f"msg_{turn.id}",
+        "type": "message",
+        "role": "assistant",
+        "model": model,
+        "content": [],
+        "usage": start,
+    }
     frames: Frames = [named("message_start", message=message | {"stop_reason": None, "stop_sequence": None})]
     index = 0
     first, rest = pieces(turn.text)
@@ -89,7 +97,7 @@ def anthropic_whole(turn: Turn, model: str) -> dict[str, Any]:
     usage = {"input_tokens": INPUT_TOKENS, "output_tokens": OUTPUT_TOKENS}
     content = [{"type": "text", "text": turn.text}]
     return {
-        "id": "msg_1",
+        "id": f"msg_{turn.id}",
         "type": "message",
         "role": "assistant",
         "model": model,
@@ -130,14 +138,14 @@ def anthropic_error(status: int, kind: str, reset: int) -> tuple[int, dict[str, 
 def responses_frames(turn: Turn, model: str) -> Frames:
     """A streamed response: one message item, then one item for each call."""
     items: list[dict[str, Any]] = []
-    base = {"id": "resp_1", "object": "response", "created_at": int(time.time()), "model": model, "output": []}
+    base = {"id": f"resp_{turn.id}", "object": "response", "created_at": int(time.time()), "model": model, "output": []}
     base |= {"usage": None, "error": None, "status": "in_progress"}
     frames: Frames = [named("response.created", response=base), named("response.in_progress", response=base)]
     if turn.text:
-        item = {"type": "message", "id": "item_0", "role": "assistant", "status": "in_progress", "content": []}
+        item = {"type": "message", "id": f"item_{turn.id}", "role": "assistant", "status": "in_progress", "content": []}
         frames.append(named("response.output_item.added", output_index=0, item=item))
         part = {"type": "output_text", "text": "", "annotations": []}
-        place = {"item_id": "item_0", "output_index": 0, "content_index": 0}
+        place = {"item_id": f"item_{turn.id}", "output_index": 0, "content_index": 0}
         frames.append(named("response.content_part.added", **place, part=part))
         first, rest = pieces(turn.text)
         words = [named("response.output_text.delta", **place, delta=word) for word in first + rest]

@@ -265,6 +265,6 @@ def scripted_turn(dialect: str, body: dict[str, Any], step: Step) -> Turn:
         if "mark" in step:
             text = f"{text}\n{marker_line(step['mark'], 'as scripted', marker_id)}"
     names = declared(body)
-    stamp = time.monotonic_ns()
-    calls = [resolve(action, f"call_{stamp}_{n}", dialect, names) for n, action in enumerate(step.get("calls", []))]
-    return Turn(text=text, calls=tuple(calls), finish=step.get("finish"))
+    turn_id = str(time.monotonic_ns())
+    calls = [resolve(action, f"call_{turn_id}_{n}", dialect, names) for n, action in enumerate(step.get("calls", []))]
+    return Turn(text=text, calls=tuple(calls), finish=step.get("finish"), id=turn_id)

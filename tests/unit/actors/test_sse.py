@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from itertools import pairwise
+
 from hypothesis import given
 from hypothesis import strategies as st
 from outsourcerer.actors.delegates.sse import SseReader
@@ -52,7 +54,7 @@ LINES = st.lists(
 def test_the_cut_does_not_matter(lines: list[bytes], end: bytes, cuts: list[int]) -> None:
     stream = end.join(lines) + end
     edges = [0, *sorted(min(cut, len(stream)) for cut in cuts), len(stream)]
-    chunks = [stream[a:b] for a, b in zip(edges, edges[1:], strict=False)]
+    chunks = [stream[a:b] for a, b in pairwise(edges)]
     whole = read([stream], cap=50)
     assert read(chunks, cap=50) == whole
     assert read([bytes([byte]) for byte in stream], cap=50) == whole

@@ -91,3 +91,7 @@ def test_readiness() -> None:
 
 def test_it_is_local_free_and_has_no_tools() -> None:
     assert (LANE.locality, LANE.billing.kind, LANE.agentic) == (Locality.LOCAL, "free", False)
+
+
+def test_a_prompt_that_no_program_would_read_whole_is_refused() -> None:
+    assert refusal(replace(TASK, prompt="a\0b")).code is RefusalCode.BAD_TASK
