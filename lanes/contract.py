@@ -86,11 +86,24 @@ class PrivateFile:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Billing:
+    """Who pays for a run, as dated data (billing rules change)."""
+
+    kind: Literal["free", "plan", "metered", "unknown"]
+    pool: str
+    words: str
+    """The cost words that people see, for example ``$0 cash, spends your Claude plan limits``."""
+    plan: str | None = None
+    as_of: str = "2026-11"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Launch:
     """A process to start: a value, so that whoever runs it may be elsewhere."""
 
     argv: tuple[str, ...]
-    """Absolute program first. ``{job}`` in an item stands for the job folder."""
+    """Absolute program first. Where ``files`` is not empty, ``{job}`` in an item stands for the job folder;
+    without files an item is taken as it is, so that a prompt in it is never read."""
     env_set: Mapping[str, str] = field(default_factory=dict, repr=False)
     env_strip: frozenset[str] = frozenset()
     """Names to remove; a trailing ``*`` removes every name with that prefix."""
@@ -99,6 +112,8 @@ class Launch:
     files: tuple[PrivateFile, ...] = ()
     notices: tuple[str, ...] = ()
     """Sentences for the person, for example what an effort word was turned into."""
+    billing: Billing | None = None
+    """Who pays, where the environment decides otherwise than the lane says (an API key is set)."""
 
 
 class Locality(StrEnum):
@@ -114,18 +129,6 @@ class EffortSupport(StrEnum):
     NATIVE = "native"
     ADVISORY = "advisory"
     """Only as words in the prompt."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Billing:
-    """Who pays for a lane's runs, as dated data (billing rules change)."""
-
-    kind: Literal["free", "plan", "metered", "unknown"]
-    pool: str
-    words: str
-    """The cost words that people see, for example ``$0 cash, spends your Claude plan limits``."""
-    plan: str | None = None
-    as_of: str = "2026-11"
 
 
 class ReadinessLevel(StrEnum):
@@ -230,6 +233,8 @@ class Lane:
     """Places whose existence suggests a sign-in, with ``~``. Never opened."""
     executables: tuple[str, ...] = ()
     """Further programs the lane looks for on PATH."""
+    needs: frozenset[Literal["server", "embedded"]] = frozenset()
+    """Facts of the host that cost something to find out and that this lane plans by."""
     default_tier: Tier = Tier.MID
     plan: Callable[[Task, Host], Launch | Refused]
     parser: Callable[[Task], Parser]

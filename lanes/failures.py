@@ -149,18 +149,24 @@ def classify(ending: Ending, extra: Phrases = ()) -> FailureKind:
     turn = ending.turn if isinstance(ending.turn, TurnEnded) else None
     if ending.exit.error is not None:
         return FailureKind.LAUNCH
+    if turn is None or turn.synthetic:
+        return _without_final(ending, turn, extra)
+    if turn.ok:
+        return FailureKind.NONE
+    if turn.failure not in (FailureKind.NONE, FailureKind.TASK):
+        return turn.failure
+    return by_words(turn.message or "", extra) or FailureKind.TASK
+
+
+def _without_final(ending: Ending, turn: TurnEnded | None, extra: Phrases) -> FailureKind:
+    """Classify an ending whose turn had no final event of the CLI's own."""
     if turn is not None and turn.ok:
         return FailureKind.NONE
     if turn is not None and turn.failure not in (FailureKind.NONE, FailureKind.TASK):
         return turn.failure
     ended = ending_kind(ending.exit)
-    if ended is FailureKind.INTERRUPTED and (turn is None or turn.synthetic):
+    if ended is not FailureKind.TASK:
         return ended
-    said = (turn.message or "") if turn is not None else ""
-    told = by_words(said, extra) or (None if turn is not None and not turn.synthetic else by_words(ending.tail, extra))
-    if told is not None:
-        return told
-    if turn is None or turn.synthetic:
-        retried = by_status(ending.retries[-1]) if ending.retries else None
-        return retried or FailureKind.TASK
-    return FailureKind.TASK
+    told = by_words((turn.message or "") if turn is not None else "", extra) or by_words(ending.tail, extra)
+    retried = by_status(ending.retries[-1]) if ending.retries else None
+    return told or retried or FailureKind.TASK

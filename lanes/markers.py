@@ -67,11 +67,8 @@ def find(text: str, marker_id: str | None) -> list[Marked]:
     """Return the markers on the lines of ``text``, in order; those with another id are unsigned."""
     if PREFIX not in text:
         return []
-    found = []
-    for line in text.splitlines():
-        if PREFIX in line and (marked := _read_line(line, marker_id)) is not None:
-            found.append(marked)
-    return found
+    lines = [line for line in text.splitlines() if PREFIX in line]
+    return [marked for line in lines if (marked := _read_line(line, marker_id)) is not None]
 
 
 def _read_line(line: str, marker_id: str | None) -> Marked | None:
@@ -93,7 +90,7 @@ def percent(text: str) -> int | None:
     """Return how far a progress text says it is, 0 to 100, or None."""
     if step := _STEP.search(text[:TEXT_CHARS]):
         done, total = int(step[1]), int(step[2])
-        return 100 * done // total if 0 < total and done <= total else None
+        return 100 * done // total if total > 0 and done <= total else None
     if share := _PERCENT.search(text[:TEXT_CHARS]):
         return int(share[1]) if int(share[1]) <= 100 else None
     return None

@@ -109,7 +109,7 @@ def _time_of_day(tail: str) -> tuple[int, int] | None:
     return None
 
 
-def _stamp(  # noqa: PLR0913 - the parts of a date
+def _stamp(  # noqa: PLR0913, PLR0917 - the parts of a date
     year: int, month: int, day: int, hour: int, minute: int, offset_s: float, second: int = 0
 ) -> float | None:
     try:

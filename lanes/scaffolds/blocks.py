@@ -49,7 +49,9 @@ VERBS: Mapping[Verb | None, str] = {
     Verb.EXPLORE: (
         "Explore the current folder and answer with what you find: name files and lines. You must not change anything."
     ),
-    Verb.RESEARCH: "You may run commands and write scratch files to find things out. Leave the project's files as they are.",
+    Verb.RESEARCH: (
+        "You may run commands and write scratch files to find things out. Leave the project's files as they are."
+    ),
     Verb.EDIT: "You may change files in the current folder. Change what the task needs and nothing else.",
     Verb.YOLO: "You may use every tool, without asking. Take care: nothing stops a mistake.",
     None: "You have no tools: answer from the task's text alone, and say what you can't know.",
@@ -67,5 +69,5 @@ EFFORT: Mapping[Effort, str] = {
     Effort.MEDIUM: "Effort: medium. Weigh the main alternatives, then work and check.",
     Effort.HIGH: "Effort: high. Think it through, look at the edge cases, and check your work.",
     Effort.XHIGH: "Effort: very high. Be thorough: consider alternatives, test edge cases, re-read your result.",
-    Effort.MAX: "Effort: maximal. Take all the care you can; look for what everybody would miss, and prove your result.",
+    Effort.MAX: "Effort: maximal. Take all the care you can, look for what others would miss, and prove your result.",
 }

@@ -1,0 +1,54 @@
+"""Words for lanes: what the predecessor called them, and lanes that are known but not here yet."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+SYNONYMS: Mapping[str, str] = {
+    "claude-code": "claude",
+    "anthropic": "claude",
+    "ccnative": "claude",
+    "cc-native": "claude",
+    "cc": "claude",
+    "cx": "codex",
+    "cxnative": "codex",
+    "cx-native": "codex",
+    "openai-codex": "codex",
+    "chatgpt": "codex",
+    "ollama": "local",
+    "lmstudio": "local",
+    "lms": "local",
+}
+"""Word → the lane of ours that it means."""
+
+CHANGED: Mapping[str, str] = {
+    "cc": "cc is Claude Code on your own sign-in here; Claude Code over OpenRouter is not available in this version.",
+}
+"""Words that used to mean something else as a provider; said as a notice."""
+
+ABSENT: Mapping[str, str] = {
+    "openrouter": "OpenRouter",
+    "or": "OpenRouter",
+    "ccor": "Claude Code over OpenRouter",
+    "codexor": "Codex over OpenRouter",
+    "devin": "Devin",
+    "dv": "Devin",
+    "gemini": "Gemini",
+    "gm": "Gemini",
+    "gi": "the Gemini API",
+    "agy": "Antigravity",
+    "antigravity": "Antigravity",
+    "ci": "Codex images",
+    "droid": "Droid",
+    "cursor": "Cursor",
+    "hermes": "Hermes",
+    "warp": "Warp",
+    "cline": "Cline",
+    "opencode": "OpenCode",
+    "claudex": "Claudex",
+    "tokenrouter": "TokenRouter",
+    "copilot": "GitHub Copilot",
+    "qwen": "Qwen Code",
+    "pi": "pi",
+}
+"""Word → name of a lane that this version does not have."""

@@ -1,0 +1,66 @@
+"""The claude lane's value: what it is, how ready it is, why it failed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ...messages.vocabulary import Tier
+from ..catalog.pools import CLAUDE_PLAN
+from ..contract import EffortSupport, Lane, Liveness, Parser, ProbeFacts, Readiness, Task
+from ..failures import classify
+from ..launching import cli_readiness
+from .argv import BINARY, INSTALL, VERBS, plan
+from .events import ClaudeParser
+
+MIN_VERSION = (2, 1, 0)
+TESTED_VERSIONS = ("2.1.332",)
+CREDENTIALS = ("~/.claude/.credentials.json", "~/.claude.json")
+KEYS = ("ANTHROPIC_API_KEY", "CLAUDE_CODE_OAUTH_TOKEN", "ANTHROPIC_AUTH_TOKEN")
+
+
+def parser(_task: Task) -> Parser:
+    """Return a parser of stream-json."""
+    return ClaudeParser()
+
+
+def probe(facts: ProbeFacts) -> Readiness:
+    """Judge by the program, its version, and whether a key or a sign-in is there; none of it is opened."""
+    return cli_readiness(
+        facts,
+        binary=BINARY,
+        install=INSTALL,
+        sign_in="claude  (and sign in once), or set ANTHROPIC_API_KEY",
+        keys=KEYS,
+        min_version=MIN_VERSION,
+        tested=TESTED_VERSIONS,
+        keyless=_cloud(facts.host.environment),
+    )
+
+
+def _cloud(environment: Mapping[str, str]) -> bool:
+    """Whether the user's own settings send Claude Code to a cloud account, which needs no sign-in here."""
+    return any(environment.get(f"CLAUDE_CODE_USE_{cloud}") == "1" for cloud in ("BEDROCK", "VERTEX", "FOUNDRY"))
+
+
+LANE = Lane(
+    name="claude",
+    provider="claude",
+    vehicle="claude",
+    summary="Claude Code, headless, on your own sign-in.",
+    homepage="https://code.claude.com",
+    install=INSTALL,
+    binary=BINARY,
+    min_version=MIN_VERSION,
+    tested_versions=TESTED_VERSIONS,
+    verbs=VERBS,
+    effort=EffortSupport.NATIVE,
+    billing=CLAUDE_PLAN,
+    # It reports its retries, but a turn may think for minutes between two events.
+    liveness=Liveness(first_output_s=180.0),
+    credential_files=CREDENTIALS,
+    default_tier=Tier.FRONTIER,
+    plan=plan,
+    parser=parser,
+    classify=classify,
+    probe=probe,
+)

@@ -1,0 +1,57 @@
+"""The codex lane's value: what it is, how ready it is, why it failed."""
+
+from __future__ import annotations
+
+from ...messages.vocabulary import Tier
+from ..catalog.pools import CHATGPT_PLAN
+from ..contract import EffortSupport, Lane, Parser, ProbeFacts, Readiness, Task
+from ..failures import classify
+from ..launching import cli_readiness
+from .argv import BINARY, INSTALL, VERBS, plan
+from .events import CodexParser
+
+MIN_VERSION = (0, 100, 0)
+TESTED_VERSIONS = ("0.171.0",)
+CREDENTIALS = ("~/.codex/auth.json",)
+KEYS = ("CODEX_API_KEY",)
+
+
+def parser(_task: Task) -> Parser:
+    """Return a parser of ``codex exec --json``."""
+    return CodexParser()
+
+
+def probe(facts: ProbeFacts) -> Readiness:
+    """Judge by the program, its version, and whether a key or a sign-in is there; none of it is opened."""
+    return cli_readiness(
+        facts,
+        binary=BINARY,
+        install=INSTALL,
+        sign_in="codex login",
+        keys=KEYS,
+        min_version=MIN_VERSION,
+        tested=TESTED_VERSIONS,
+        keyless=facts.host.environment.get("OSRC_CODEX_USER_CONFIG") == "1",
+    )
+
+
+LANE = Lane(
+    name="codex",
+    provider="codex",
+    vehicle="codex",
+    summary="Codex CLI, headless, on your own sign-in, in its own sandbox.",
+    homepage="https://developers.openai.com/codex",
+    install=INSTALL,
+    binary=BINARY,
+    min_version=MIN_VERSION,
+    tested_versions=TESTED_VERSIONS,
+    verbs=VERBS,
+    effort=EffortSupport.NATIVE,
+    billing=CHATGPT_PLAN,
+    credential_files=CREDENTIALS,
+    default_tier=Tier.FRONTIER,
+    plan=plan,
+    parser=parser,
+    classify=classify,
+    probe=probe,
+)
