@@ -158,7 +158,7 @@ def pids() -> list[str]:
 def command_of(pid: str, root: str) -> str | None:
     """The command line of a process that lives in ``root``'s world, or None."""
     try:
-        if f"{root}/osrc".encode() not in Path("/proc", pid, "environ").read_bytes():
+        if root.encode() not in Path("/proc", pid, "environ").read_bytes():
             return None
         return Path("/proc", pid, "cmdline").read_bytes().replace(b"\0", b" ").decode("utf-8", "replace") or None
     except OSError:
