@@ -10,7 +10,7 @@ import os
 import sys
 import time
 from collections.abc import Iterator
-from typing import Any, Protocol
+from typing import Any
 
 import _socket
 
@@ -26,20 +26,6 @@ HELLO_S = 10.0
 """Longest wait for the handshake; a stopped process accepts connections and says nothing."""
 
 Body = dict[str, Any]
-
-
-class Channel(Protocol):
-    """A way to a supervision tree: over a socket, or in this process."""
-
-    version: str
-
-    def exchange(self, body: Body, *, deadline: float | None = None) -> Iterator[Body]:
-        """Yield each reply. Raises SupervisorLostError, and TimeLimitError past ``deadline`` (monotonic)."""
-        ...
-
-    def close(self) -> None:
-        """Let go of it. What was asked for goes on."""
-        ...
 
 
 class NoConnectionError(Exception):

@@ -74,7 +74,7 @@ STATES: Final[Mapping[str, int]] = {
     "timeout": TIMEOUT,
     "wedged": WEDGED,
     "failed": REFUSED,
-    "canceled": REFUSED,
+    "canceled": INTERRUPTED,
     "interrupted": INTERRUPTED,
 }
 """Terminal job state → exit code, where the job's own record does not say."""

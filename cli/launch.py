@@ -12,7 +12,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from .. import __version__
-from .client import Body, Channel, Connection, NoConnectionError
+from .channel import Body, Channel
+from .client import Connection, NoConnectionError
 from .errors import CliError, TimeLimitError
 from .place import full_home, read_supervisor_file
 from .render.plain import one_line

@@ -67,11 +67,9 @@ class _Files:
         return self._views(found)[0]
 
     def _reader(self) -> Any:  # noqa: ANN401 - typed where it is made; the import stays off the warm path
-        from pathlib import Path  # noqa: PLC0415 - not on the warm path
+        from ..state.reader import Reader  # noqa: PLC0415 - not on the warm path
 
-        from ..state.store import Reader  # noqa: PLC0415 - not on the warm path
-
-        return Reader(Path(self._database))
+        return Reader(self._database)
 
     def _views(self, records: list[Job]) -> list[Job]:
         import time  # noqa: PLC0415 - beside its only use
@@ -80,7 +78,10 @@ class _Files:
         from ..state.views import derive, job_object  # noqa: PLC0415 - not on the warm path
 
         now = time.time()
-        return [job_object(derive(record, look), self._root, now) for record in records]
+        return [job_object(derive(record, look, exit_seen=self._exit_seen(record)), self._root, now) for record in records]
+
+    def _exit_seen(self, record: Job) -> bool:
+        return os.path.exists(f"{self._root}/jobs/{record.get('job_id')}/exit.json")  # noqa: PTH110 - as above
 
 
 def no_such_job(token: str) -> CliError:

@@ -14,7 +14,7 @@ import click
 
 from ..messages.vocabulary import Effort, Tier
 
-CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+CONTEXT = {"help_option_names": [], "max_content_width": 100}
 
 
 class Globals:
@@ -37,6 +37,19 @@ def _keep(context: click.Context, parameter: click.Parameter, value: object) -> 
     kept = context.ensure_object(Globals)
     if value and parameter.name is not None:
         setattr(kept, parameter.name, value)
+
+
+def _show_help(context: click.Context, _parameter: click.Parameter, value: bool) -> None:
+    if value and not context.resilient_parsing:
+        click.echo(context.get_help())
+        context.exit()
+
+
+def _help_option() -> click.Option:
+    """Return ``-h``. Click's own loads the translations of its one sentence, which takes a millisecond."""
+    return click.Option(
+        ["-h", "--help"], is_flag=True, expose_value=False, is_eager=True, callback=_show_help, help="Show this message."
+    )
 
 
 def _global_options() -> list[click.Option]:
@@ -64,9 +77,8 @@ class _TwoColumns:
         own, everywhere = [], []
         for parameter in self.params:
             record = parameter.get_help_record(context)
-            if record is not None:
+            if record is not None and isinstance(parameter, click.Option):
                 (everywhere if parameter.name in self.global_names else own).append(record)
-        own.append(("-h, --help", "Show this message."))
         for title, rows in (("Options", own), ("Global options (anywhere before --)", everywhere)):
             with formatter.section(title):
                 formatter.write_dl(rows)
@@ -80,7 +92,7 @@ class Command(_TwoColumns, click.Command):
         super().__init__(*args, **kwargs)
         added = _global_options()
         self.global_names = frozenset(option.name or "" for option in added)
-        self.params = [*self.params, *added]
+        self.params = [*self.params, _help_option(), *added]
 
 
 class Group(_TwoColumns, click.Group):
@@ -93,7 +105,7 @@ class Group(_TwoColumns, click.Group):
         super().__init__(*args, **kwargs)
         added = _global_options()
         self.global_names = frozenset(option.name or "" for option in added)
-        self.params = [*self.params, *added]
+        self.params = [*self.params, _help_option(), *added]
 
     def format_options(self, context: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the commands first: they are what help is asked for."""
@@ -127,7 +139,7 @@ class Duration(click.ParamType):
     """Seconds, or a number with a unit: ``90``, ``90s``, ``10m``, ``2h``, ``1d``."""
 
     name = "seconds"
-    _FORM = re.compile(r"(\d{1,9}(?:\.\d{1,6})?)([smhd]?)", re.ASCII)
+    _FORM = r"(\d{1,9}(?:\.\d{1,6})?)([smhd]?)"
     _UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}  # noqa: RUF012 - click's base is no dataclass
 
     def __init__(self, *, zero: bool = False) -> None:
@@ -137,7 +149,7 @@ class Duration(click.ParamType):
         """Return seconds. Fails for anything else, and for zero unless it means something."""
         if isinstance(value, int | float):
             return float(value)
-        match = self._FORM.fullmatch(str(value).strip())
+        match = re.fullmatch(self._FORM, str(value).strip(), re.ASCII)
         seconds = float(match[1]) * self._UNITS[match[2]] if match else -1.0
         if seconds < 0 or (seconds == 0 and not self._zero):
             self.fail(f"{value!r} is not a time; give seconds, or 90s, 10m, 2h, 1d.", param, ctx)

@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import os
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .. import __version__
 from ..messages.vocabulary import PROTOCOL
-from .client import Body, Channel, Connection, NoConnectionError, ProtocolMismatchError
+from .client import Body, Connection, NoConnectionError, ProtocolMismatchError
 from .errors import CliError, SupervisorLostError
 from .options import Globals
 from .output import say
 from .place import home_root, read_supervisor_file
+
+if TYPE_CHECKING:
+    from .channel import Channel
 
 _ATTEMPTS = 5
 _YES = frozenset({"1", "true", "yes", "on"})

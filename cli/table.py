@@ -5,16 +5,19 @@ A static table, so that a command is found by name without importing any other.
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import Final
 
 
-class Row(NamedTuple):
+class Row:
     """One command: ``outsourcerer.cli.commands.<module>`` has it as ``<attribute>``."""
 
-    family: str
-    module: str
-    attribute: str
-    summary: str
+    __slots__ = ("attribute", "family", "module", "summary")
+
+    def __init__(self, family: str, module: str, attribute: str, summary: str) -> None:
+        self.family = family
+        self.module = module
+        self.attribute = attribute
+        self.summary = summary
 
 
 FAMILIES: Final = (
@@ -35,7 +38,7 @@ COMMANDS: Final[dict[str, Row]] = {
     "research": Row("Work", "work", "research", "May also execute tools, in a sandbox."),
     "edit": Row("Work", "work", "edit", "May change files in the folder."),
     "yolo": Row("Work", "work", "yolo", "May do everything, without a sandbox."),
-    "bg": Row("Work", "work", "bg", "The same, detached: prints the job's id."),
+    "bg": Row("Work", "bg", "bg", "The same, detached: prints the job's id."),
     "status": Row("Watch", "status", "status", "Jobs and their states, newest first."),
     "watch": Row("Watch", "follow", "watch", "A job's life, a line at each change."),
     "wait": Row("Watch", "follow", "wait", "Wait for jobs to end; the exit code tells how."),

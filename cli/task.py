@@ -16,7 +16,7 @@ TASK_LIMIT = 64 * 1024 * 1024
 INLINE_LIMIT = 1024 * 1024
 """Longest task in bytes that rides in the request itself; a longer one is spooled into the state home."""
 
-_VARIABLE = re.compile(r"\$(?:[A-Za-z_][A-Za-z0-9_]*|\{[A-Za-z_][A-Za-z0-9_]*\})", re.ASCII)
+_VARIABLE = r"\$(?:[A-Za-z_][A-Za-z0-9_]*|\{[A-Za-z_][A-Za-z0-9_]*\})"
 
 
 def read_task(words: tuple[str, ...], task_file: str | None) -> str:
@@ -55,7 +55,7 @@ def checked(data: bytes, what: str) -> str:
         raise CliError("bad_task", f"{what} holds a NUL byte at offset {data.index(0)}")
     if not text.strip():
         raise CliError("bad_task", f"{what} is empty", 'say what to do: osrc run "..."')
-    if _VARIABLE.fullmatch(text.strip()):
+    if text.lstrip().startswith("$") and re.fullmatch(_VARIABLE, text.strip(), re.ASCII):
         raise CliError(
             "bad_task",
             f"{what} is only {text.strip()}: a shell variable that was not expanded",

@@ -44,8 +44,7 @@ def status(options: Globals, ids: tuple[str, ...], everything: bool, state: str 
         say("no jobs" + (f" in state {state}" if state else ""))
         return
     width = os.get_terminal_size(1).columns if sys.stdout.isatty() else None
-    for line in job_table(jobs, width=width, colour=may_colour(sys.stdout)):
-        answer(line)
+    answer("\n".join(job_table(jobs, width=width, colour=may_colour(sys.stdout))))
     if omitted and not options.quiet:
         say(f"{omitted} more; osrc status --all shows them")
 

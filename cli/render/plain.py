@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 # One alternative per introducer, each a run that can't backtrack: the next character decides.
-_SEQUENCES = re.compile(
+_SEQUENCES = (
     r"\x1b\[[0-?]*[ -/]*[@-~]?"  # CSI
     r"|\x9b[0-?]*[ -/]*[@-~]?"  # CSI, as one C1 character
     r"|(?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c)?"  # OSC, DCS, SOS, PM, APC
@@ -21,7 +21,7 @@ def strip_controls(text: str) -> str:
     >>> strip_controls("\\x1b[31mred\\x1b[0m \\x1b]0;title\\x07ok\\r\\n")
     'red ok\\n'
     """
-    return _SEQUENCES.sub("", text).translate(_CONTROLS)
+    return re.sub(_SEQUENCES, "", text).translate(_CONTROLS)
 
 
 def one_line(text: str, width: int) -> str:
@@ -31,7 +31,9 @@ def one_line(text: str, width: int) -> str:
     'a long…'
     """
     # Only what can be shown is looked at: a delegate's line may be megabytes long.
-    flat = " ".join(_SEQUENCES.sub("", text[: 8 * width + 256]).translate(_ONE_LINE).split())
+    if text.isprintable() and "  " not in text and len(text) <= width:
+        return text.strip()  # nearly always; the pattern is not even compiled
+    flat = " ".join(re.sub(_SEQUENCES, "", text[: 8 * width + 256]).translate(_ONE_LINE).split())
     if len(flat) <= width:
         return flat
     return flat[: max(width - 1, 0)].rstrip() + "…"

@@ -1,0 +1,67 @@
+"""``osrc bg``: have a task done in the background. As hot a path as ``status``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from ..options import Command, Globals, task_options
+from ..output import answer, answer_json, flush, say
+from ..reach import Reach
+from ..render.plan import banner, plan_lines
+from ..submit import Reply, job_request, submit
+from ..task import read_task
+
+_VERBS = ("run", "explore", "research", "edit", "yolo")
+
+
+@click.command(cls=Command)
+@click.argument("words", metavar="[VERB] TASK", nargs=-1)
+@task_options
+@click.pass_obj
+def bg(options: Globals, words: tuple[str, ...], **flags: Any) -> int:  # noqa: ANN401 - click's values
+    """Have a task done in the background: the job's id on stdout, how to watch it on stderr.
+
+    VERB is run (the default), explore, research, edit or yolo.
+
+    TASK is one argument in quotes, - for stdin, or --task-file F. Text after -- is never an option.
+    """
+    verb = "run"
+    if words and words[0] in _VERBS:
+        verb, words = words[0], words[1:]
+    return detach(options, verb, words, flags)
+
+
+def detach(options: Globals, verb: str, words: tuple[str, ...], flags: dict[str, Any]) -> int:
+    """Submit one job and print its id; without a supervisor, stay until it has ended."""
+    request = job_request(options, verb, read_task(words, flags["task_file"]), flags)
+    reach = Reach(options)
+    reply = submit(reach, request, dry_run=flags["dry_run"])
+    if reply.get("kind") == "planned":
+        return show_plan(options, reply)
+    job_id = str(reply["job_id"])
+    if options.json:
+        answer_json({"job_id": job_id, "plan": reply.get("plan")})
+    else:
+        answer(job_id)
+        flush()
+    if not options.quiet:
+        say(banner(reply.get("plan") or {}))
+        say(f"watch it: osrc watch {job_id}   wait: osrc wait {job_id}   answer: osrc result {job_id}")
+    if reach.in_process:
+        from ..following import stay  # noqa: PLC0415 - only without a supervisor
+
+        stay(reach, job_id)
+    return 0
+
+
+def show_plan(options: Globals, reply: Reply) -> int:
+    """Print a dry run's plan."""
+    plan = reply.get("plan") or {}
+    if options.json:
+        answer_json({"plan": plan})
+    else:
+        for line in plan_lines(plan):
+            answer(line)
+    return 0

@@ -1,0 +1,37 @@
+"""``osrc cancel``: end jobs."""
+
+from __future__ import annotations
+
+import click
+
+from .. import exit_codes
+from ..completing import complete_job
+from ..following import cancel as ask
+from ..following import terminal
+from ..looking import named
+from ..options import Command, Globals
+from ..output import answer, answer_json
+from ..reach import Reach
+
+
+@click.command(cls=Command)
+@click.argument("ids", metavar="ID...", nargs=-1, required=True, shell_complete=complete_job)
+@click.option("--now", is_flag=True, help="Do not leave them time to clean up.")
+@click.pass_obj
+def cancel(options: Globals, ids: tuple[str, ...], now: bool) -> int:
+    """End jobs and every process they started. Harmless for a job that has ended.
+
+    Returns once the request is recorded; osrc wait ID waits for the end.
+    """
+    reach = Reach(options)
+    jobs = named(reach, ids)
+    if not all(map(terminal, jobs)):
+        jobs = ask(reach, [str(job["job_id"]) for job in jobs], at_once=now)
+    reach.close()
+    if options.json:
+        answer_json({"jobs": jobs, "omitted": 0})
+        return exit_codes.DONE
+    for job in jobs:
+        state = str(job.get("state"))
+        answer(f"{job['job_id']} {f'had ended: {state}' if terminal(job) and state != 'canceled' else 'canceled'}")
+    return exit_codes.DONE

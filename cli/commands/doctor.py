@@ -1,0 +1,187 @@
+"""``osrc doctor``: check this machine, say what to fix."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import click
+
+from ... import __version__
+from ...state.errors import StateError
+from ...state.home import Home
+from ...state.identity import look
+from ...state.reader import Reader
+from ...state.views import derive, is_live
+from .. import launch, machine
+from ..client import Connection, NoConnectionError, ProtocolMismatchError
+from ..errors import CliError
+from ..options import Command, Globals
+from ..output import answer, answer_json
+from ..place import full_home, read_supervisor_file
+
+_LOW_DISK = 512 * 1024 * 1024
+_SPOOL_AGE_S = 86400.0
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that was checked. ``level``: ok, note (nothing to do), warn, fail."""
+
+    section: str
+    level: str
+    text: str
+    fix: str | None = None
+
+
+@click.command(cls=Command)
+@click.option("--strict", is_flag=True, help="Warnings fail too.")
+@click.pass_obj
+def doctor(options: Globals, strict: bool) -> int:
+    """Check the state home, settings, supervisor, lanes and leftovers; say what to fix.
+
+    Exit code 1 when something fails (with --strict: or is doubtful).
+    """
+    home = full_home(os.environ, options.home)
+    findings = [finding for check in CHECKS for finding in _safely(check, home)]
+    bad = {"fail", "warn"} if strict else {"fail"}
+    healthy = not any(finding.level in bad for finding in findings)
+    if options.json:
+        rows = [
+            {"section": one.section, "level": one.level, "text": one.text, "fix": one.fix} for one in findings
+        ]
+        answer_json({"healthy": healthy, "findings": rows})
+    else:
+        for one in findings:
+            answer(f"{one.level:<5} {one.section:<11} {one.text}" + (f"\n{'':<18}fix: {one.fix}" if one.fix else ""))
+    return 0 if healthy else 1
+
+
+def _safely(check: Callable[[Home], Iterator[Finding]], home: Home) -> Iterator[Finding]:
+    """Yield a check's findings; one that breaks is a finding itself and hides no other."""
+    try:
+        yield from check(home)
+    except (StateError, CliError) as error:
+        yield Finding(check.__name__.strip("_"), "fail", error.message, error.hint)
+    except Exception as error:  # noqa: BLE001 - a doctor that dies of the patient helps nobody
+        yield Finding(check.__name__.strip("_"), "fail", f"the check broke: {type(error).__name__}: {error}")
+
+
+def _platform(_home: Home) -> Iterator[Finding]:
+    yield Finding(
+        "platform", "ok", f"outsourcerer {__version__}, Python {platform.python_version()}, {platform.system()} {platform.machine()}"
+    )
+
+
+def _home(home: Home) -> Iterator[Finding]:
+    home.preflight()
+    free = shutil.disk_usage(home.root).free
+    text = f"{home.root} can be written, {free // 2**20:,} MiB free"
+    if free < _LOW_DISK:
+        yield Finding("home", "warn", text, "free some space, or choose another disk with OSRC_HOME=/path")
+    else:
+        yield Finding("home", "ok", text)
+    with Reader(home.database) as reader:
+        live = len(reader.live())
+        _, rest = reader.jobs(limit=1)
+        yield Finding("home", "ok", f"{rest + bool(reader.jobs(limit=1)[0])} jobs kept, {live} live")
+        for note in reader.notes:
+            yield Finding("home", "warn", note)
+
+
+def _settings(_home: Home) -> Iterator[Finding]:
+    known = machine.settings()
+    rows = [row for row in known.describe() if row.origin != "default"]
+    yield Finding("settings", "ok", f"{len(rows)} set" + (": " + ", ".join(row.key for row in rows) if rows else ""))
+    for row in rows:
+        if not row.effective:
+            yield Finding("settings", "note", f"{row.key} ({row.origin}) is known but has no effect in this version")
+
+
+def _supervisor(home: Home) -> Iterator[Finding]:
+    seen = read_supervisor_file(str(home.root))
+    if seen is None:
+        yield Finding("supervisor", "ok", "not running; the first command that needs it starts it")
+        return
+    try:
+        connection = Connection(seen["socket"])
+    except NoConnectionError as error:
+        if launch.alive(seen):
+            yield Finding("supervisor", "fail", f"pid {seen.get('pid')} runs but can't be reached: {error}", "osrc supervisor restart")
+        else:
+            yield Finding("supervisor", "note", "the last one did not leave by itself; the next start takes over")
+        return
+    except ProtocolMismatchError as error:
+        yield Finding("supervisor", "warn", f"it speaks protocol {error.theirs}", "osrc supervisor restart")
+        return
+    connection.close()
+    level = "ok" if connection.version == __version__ else "warn"
+    fix = None if level == "ok" else "osrc supervisor restart"
+    yield Finding("supervisor", level, f"running: pid {seen.get('pid')}, version {connection.version}", fix)
+
+
+def _lanes(home: Home) -> Iterator[Finding]:
+    found, problems = machine.usable_lanes(machine.registry(home))
+    ready = machine.probe_all(found, machine.settings())
+    usable = 0
+    for lane, state in zip(found, ready, strict=True):
+        present = state.level.value != "absent"
+        usable += present
+        text = f"{lane.name}: {state.level.value}" + (f" {state.version}" if state.version else "") + f"; {state.detail}"
+        if present and state.tested is False:
+            yield Finding("lanes", "warn", f"{text} (a version that was not tested)", state.fix)
+        else:
+            yield Finding("lanes", "ok" if present else "note", text, state.fix)
+    for problem in problems:
+        yield Finding("lanes", "warn", problem)
+    if not usable:
+        yield Finding("lanes", "fail", "no lane can run anything here", "osrc lanes")
+
+
+def _leftovers(home: Home) -> Iterator[Finding]:
+    running = read_supervisor_file(str(home.root))
+    supervised = running is not None and launch.alive(running)
+    with Reader(home.database) as reader:
+        live = [record for record in reader.live() if not supervised and is_live(record)]
+    for record in live:
+        seen = derive(record, look)
+        if not is_live(seen):
+            yield Finding("leftovers", "warn", f"job {record['job_id']} lost its processes", "osrc supervisor restart")
+    old = [entry.name for entry in _entries(home.spool_dir) if time.time() - entry.stat().st_mtime > _SPOOL_AGE_S]
+    if old:
+        yield Finding("leftovers", "note", f"{len(old)} tasks in {home.spool_dir} were never taken", f"rm -r {home.spool_dir}")
+    damaged = [entry.name for entry in _entries(home.root) if ".damaged-" in entry.name]
+    if damaged:
+        yield Finding("leftovers", "note", f"set aside as damaged: {', '.join(sorted(damaged)[:5])}")
+    if not live and not old and not damaged:
+        yield Finding("leftovers", "ok", "none")
+
+
+def _entries(folder: os.PathLike[str]) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(folder) as entries:
+            return list(entries)
+    except OSError:
+        return []
+
+
+def _interpreter(_home: Home) -> Iterator[Finding]:
+    if not sys.executable:
+        yield Finding("interpreter", "fail", "the Python that runs this can't be found again", "use a plain installation")
+
+
+CHECKS: tuple[Callable[[Home], Iterator[Finding]], ...] = (
+    _platform,
+    _interpreter,
+    _home,
+    _settings,
+    _supervisor,
+    _lanes,
+    _leftovers,
+)
+"""In the order in which they are printed."""

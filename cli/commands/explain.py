@@ -1,0 +1,134 @@
+"""``osrc explain`` and ``osrc classify``: after the fact."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from typing import Any
+
+import click
+
+from ..completing import complete_job
+from ..errors import CliError
+from ..following import read_result, terminal
+from ..looking import Job, named
+from ..options import Command, Globals
+from ..output import answer, answer_json
+from ..postmortem import classify as judge
+from ..preferences import number
+from ..reach import Reach
+from ..render.lines import acts, cost_words, token_words, words_for
+from ..render.plain import one_line
+from ..tailing import tail
+
+_MISSING = "(not recorded)"
+_ERROR_LINES = 5
+
+
+@click.command(cls=Command)
+@click.argument("job_id", metavar="ID", shell_complete=complete_job)
+@click.pass_obj
+def explain(options: Globals, job_id: str) -> None:
+    """Say why a job is in the state it is in: what was asked, what was seen, the verdict."""
+    job = named(Reach(options), (job_id,))[0]
+    ended = terminal(job)
+    label, why = judge(job, ended=ended, has_result=_has_result(job))
+    folder = os.path.dirname(str(job.get("log_path") or ""))  # noqa: PTH120 - strings suffice
+    errors = _last_errors(f"{folder}/err.log") if folder else []
+    evidence = list(_denials(f"{folder}/events.jsonl")) if job.get("state") == "permission-blocked" else []
+    if options.json:
+        verdict = {"label": label, "reason": why}
+        answer_json({**job, "meaning": words_for(str(job.get("state"))), "verdict": verdict, "errors": errors, "evidence": evidence})
+        return
+    rows = [
+        ("job", job.get("job_id")),
+        ("label", job.get("label")),
+        ("verb", job.get("verb")),
+        ("model", _model(job)),
+        ("lane", job.get("lane")),
+        ("provider", job.get("provider")),
+        ("folder", job.get("cwd")),
+        ("state", f"{job.get('state')} ({words_for(str(job.get('state')))})"),
+        ("exit", job.get("exit")),
+        ("reason", job.get("reason")),
+        ("outcome", job.get("outcome")),
+        ("tally", acts(job)),
+        ("marker", (job.get("progress") or {}).get("last_marker")),
+        ("cost", ", ".join(part for part in (cost_words(job), token_words(job)) if part)),
+        ("note", job.get("note")),
+        ("error", errors[0] if errors else None),
+        *(("", line) for line in errors[1:]),
+        ("verdict", f"{label} {why}"),
+        *(("evidence", line) for line in evidence),
+    ]
+    for key, value in rows:
+        text = _MISSING if value in (None, "") else one_line(str(value), 400)
+        answer(f"{key + ':' if key else '':<10} {text}")
+
+
+@click.command(cls=Command)
+@click.argument("job_id", metavar="ID", shell_complete=complete_job)
+@click.pass_obj
+def classify(options: Globals, job_id: str) -> None:
+    """Say whether a job's output can be used: REUSE-OUTPUT, RETRY-DIFFERENT-LANE or REAL-FAIL, a tab, why.
+
+    A job that does not exist is REAL-FAIL too; the exit code is 0 with every label.
+    """
+    try:
+        job = named(Reach(options), (job_id,))[0]
+    except CliError as error:
+        if error.code != "no_such_job":
+            raise
+        identifier, label, why = job_id, "REAL-FAIL", "no-job-dir"
+    else:
+        identifier = str(job["job_id"])
+        label, why = judge(job, ended=terminal(job), has_result=_has_result(job))
+    if options.json:
+        answer_json({"job_id": identifier, "label": label, "reason": why})
+    else:
+        answer(f"{label}\t{why}")
+
+
+def _has_result(job: Job) -> bool:
+    try:
+        return read_result(job) is not None
+    except CliError:
+        return False
+
+
+def _model(job: Job) -> str | None:
+    asked, seen = job.get("model"), job.get("model_observed")
+    return f"{asked} (observed: {seen})" if seen and seen != asked else (seen or asked)
+
+
+def _last_errors(path: str) -> list[str]:
+    """Return the last lines of what the program wrote to stderr, safe to show."""
+    try:
+        data, _ = tail(path, _ERROR_LINES)
+    except OSError:
+        return []
+    lines = (one_line(line, 400) for line in data.decode("utf-8", "replace").splitlines())
+    return [line for line in lines if line][-_ERROR_LINES:]
+
+
+def _denials(path: str) -> Iterator[str]:
+    """Yield the refused tool uses that were seen, at most ``OSRC_EXPLAIN_EVIDENCE_LINES`` of them."""
+    left = int(number("explain_evidence_lines", 20))
+    try:
+        data, _ = tail(path, 5000)
+    except OSError:
+        return
+    for line in data.splitlines():
+        event = _object(line)
+        if left > 0 and (event.get("kind") == "denied" or event.get("denied") is True):
+            left -= 1
+            yield one_line(f"{event.get('name') or 'a tool'} was refused: {event.get('excerpt') or ''}", 300)
+
+
+def _object(line: bytes) -> dict[str, Any]:
+    try:
+        value = json.loads(line)
+    except (ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}

@@ -1,0 +1,101 @@
+"""``osrc lanes``: who can run work here."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import click
+
+from ...lanes.contract import Lane, Readiness
+from ...messages.vocabulary import Verb
+from .. import machine
+from ..options import Command, Globals, Group
+from ..output import answer, answer_json, say
+from ..place import full_home
+from ..render.table import columns
+
+
+@click.group(cls=Group, invoke_without_command=True)
+@click.pass_context
+def lanes(context: click.Context) -> None:
+    """Who can run work here, who pays, and the one command that fixes what is missing."""
+    if context.invoked_subcommand is None:
+        _table(context.ensure_object(Globals))
+
+
+def _table(options: Globals) -> None:
+    found, problems = machine.usable_lanes(machine.registry(full_home(os.environ, options.home)))
+    ready = machine.probe_all(found, machine.settings())
+    if options.json:
+        rows = [_object(lane, state) for lane, state in zip(found, ready, strict=True)]
+        answer_json({"lanes": rows, "problems": problems})
+        return
+    table = [("LANE", "READY", "VERSION", "VERBS", "COST", "FIX")]
+    for lane, state in zip(found, ready, strict=True):
+        verbs = " ".join(verb.value for verb in Verb if verb in lane.verbs)
+        version = (state.version or "-") + ("" if state.tested in (None, True) else " (untested)")
+        table.append((lane.name, state.level.value, version, verbs, lane.billing.words, state.fix or "-"))
+    answer("\n".join(columns(table)))
+    for problem in problems:
+        say(f"problem: {problem}")
+
+
+@lanes.command("show", cls=Command)
+@click.argument("name", metavar="LANE")
+@click.pass_obj
+def show(options: Globals, name: str) -> None:
+    """Print everything about one lane."""
+    lane = machine.lane(machine.registry(full_home(os.environ, options.home)), name)
+    state = machine.probe_all([lane], machine.settings())[0]
+    if options.json:
+        answer_json(_object(lane, state))
+        return
+    rows = [
+        ("lane", lane.name),
+        ("vehicle", lane.vehicle),
+        ("what", lane.summary),
+        ("ready", f"{state.level.value}: {state.detail}"),
+        ("version", (state.version or "unknown") + _tested(lane, state)),
+        ("fix", state.fix),
+        ("install", lane.install),
+        ("cost", f"{lane.billing.words} (as of {lane.billing.as_of})"),
+        ("where", "on this machine" if lane.locality.value == "local" else "in the cloud"),
+        ("effort", lane.effort.value),
+        ("tier", lane.default_tier.value),
+        *(("verb " + verb.value, lane.verbs[verb].value) for verb in Verb if verb in lane.verbs),
+        ("homepage", lane.homepage),
+        ("declared", lane.source),
+    ]
+    answer("\n".join(f"{key + ':':<15} {value}" for key, value in rows if value))
+
+
+def _tested(lane: Lane, state: Readiness) -> str:
+    if not lane.tested_versions:
+        return ""
+    word = {True: "tested", False: "not tested", None: "tested unknown"}[state.tested]
+    return f" ({word}; tested: {', '.join(lane.tested_versions)})"
+
+
+def _object(lane: Lane, state: Readiness) -> dict[str, Any]:
+    return {
+        "lane": lane.name,
+        "provider": lane.provider,
+        "vehicle": lane.vehicle,
+        "summary": lane.summary,
+        "ready": state.level.value,
+        "detail": state.detail,
+        "version": state.version,
+        "tested": state.tested,
+        "tested_versions": list(lane.tested_versions),
+        "fix": state.fix,
+        "install": lane.install,
+        "verbs": {verb.value: posture.value for verb, posture in lane.verbs.items()},
+        "effort": lane.effort.value,
+        "tier": lane.default_tier.value,
+        "billing": {"kind": lane.billing.kind, "plan": lane.billing.plan, "words": lane.billing.words},
+        "local": lane.locality.value == "local",
+        "agentic": lane.agentic,
+        "homepage": lane.homepage,
+        "source": lane.source,
+    }

@@ -1,0 +1,159 @@
+"""``osrc supervisor``: the background process."""
+
+from __future__ import annotations
+
+import time
+
+import click
+
+from .. import exit_codes
+from ..client import Connection, NoConnectionError, ProtocolMismatchError
+from ..errors import CliError, SupervisorLostError
+from ..options import Command, Globals, Group
+from ..output import answer, answer_json, say
+from ..place import read_supervisor_file
+from ..reach import Reach
+from ..render.lines import age
+from ..render.plain import one_line
+from ..tailing import added, tail
+from .logs import write
+
+
+@click.group(cls=Group)
+def supervisor() -> None:
+    """The background process that runs the jobs. It starts by itself and leaves by itself when idle."""
+
+
+@supervisor.command("status", cls=Command)
+@click.pass_obj
+def status(options: Globals) -> int:
+    """Say whether it runs, and how it is. Exit code 1 when it does not run."""
+    reach = Reach(options)
+    seen = read_supervisor_file(reach.root)
+    reply = _ask(seen["socket"], {"kind": "supervisor.status"}) if seen else None
+    if reply is None:
+        if options.json:
+            answer_json({"running": False, "home": reach.root})
+        else:
+            answer("not running")
+        return exit_codes.REFUSED
+    shown = {name: value for name, value in reply.items() if name != "kind"}
+    if options.json:
+        answer_json({"running": True, **shown})
+        return exit_codes.DONE
+    up = age(time.time() - shown["started_at"])
+    answer(f"running: pid {shown['pid']}, version {shown['version']} (protocol {shown['protocol']}), up {up}")
+    answer(f"jobs: {shown['live_jobs']} live, {shown['queued_jobs']} queued, at most {shown['max_jobs']} at once")
+    answer(f"home: {shown['home']}")
+    answer(f"socket: {shown['socket']}")
+    waiting = {name: count for name, count in (shown.get("actors") or {}).items() if count}
+    if options.verbose or waiting:
+        chosen = shown.get("actors") if options.verbose else waiting
+        answer("messages waiting: " + one_line(", ".join(f"{name} {count}" for name, count in (chosen or {}).items()), 2000))
+    return exit_codes.DONE
+
+
+@supervisor.command("stop", cls=Command)
+@click.option("--cancel", "end_jobs", is_flag=True, help="Also end the jobs that run.")
+@click.pass_obj
+def stop(options: Globals, end_jobs: bool) -> int:
+    """Stop it. Running delegates go on, and the next supervisor takes them over, unless --cancel is given."""
+    reach = Reach(options)
+    stopped = _stop(reach, "cancel" if end_jobs else "shutdown")
+    if options.json:
+        answer_json({"stopped": stopped is not None, "pid": stopped})
+    else:
+        answer("not running" if stopped is None else f"stopped: pid {stopped}")
+    return exit_codes.DONE
+
+
+@supervisor.command("restart", cls=Command)
+@click.pass_obj
+def restart(options: Globals) -> int:
+    """Replace it by a new one; delegates go on. Starts one where none runs."""
+    reach = Reach(options)
+    if reach.no_daemon:
+        raise CliError("supervisor_unavailable", "--no-daemon means that there is none", "leave out --no-daemon")
+    before = _stop(reach, "restart")
+    reach.channel()
+    if reach.in_process:
+        reach.close()
+        raise CliError("supervisor_unavailable", "no supervisor process can be had here", "osrc doctor")
+    seen = read_supervisor_file(reach.root) or {}
+    reach.close()
+    if options.json:
+        answer_json({"pid": seen.get("pid"), "replaced": before})
+    else:
+        answer(f"running: pid {seen.get('pid')}" + (f" (was {before})" if before else ""))
+    return exit_codes.DONE
+
+
+@supervisor.command("logs", cls=Command)
+@click.option("-n", "--lines", type=click.IntRange(min=0), default=60, metavar="N", help="Last N lines (default 60).")
+@click.option("-f", "--follow", "follows", is_flag=True, help="Go on with what is added.")
+@click.pass_obj
+def logs(options: Globals, lines: int, follows: bool) -> None:
+    """Print the end of its log."""
+    path = f"{Reach(options).root}/supervisor.log"
+    try:
+        data, offset = tail(path, lines)
+    except FileNotFoundError:
+        data, offset = b"", 0
+        say(f"no log yet: {path}")
+    except OSError as error:
+        raise CliError("state_unwritable", f"can't read {path}: {error.strerror}") from None
+    if options.json:
+        answer_json({"log_path": path, "lines": data.decode("utf-8", "replace").splitlines()})
+        return
+    write(data, raw=False)
+    if follows:
+        for part in added(path, offset, lambda: False):
+            write(part, raw=False)
+
+
+def _ask(socket: str, body: dict[str, str]) -> dict[str, object] | None:
+    """Return the reply to one command; None when nobody listens. A stuck one raises CliError."""
+    try:
+        connection = Connection(socket)
+    except NoConnectionError:
+        return None
+    except ProtocolMismatchError as error:
+        raise CliError(
+            "protocol", f"it speaks another protocol ({error.theirs})", "osrc supervisor restart"
+        ) from None
+    try:
+        for reply in connection.exchange(body):
+            if reply.get("kind") == "refused":
+                raise CliError(str(reply.get("code")), str(reply.get("message")), reply.get("hint"))
+            return reply
+    except SupervisorLostError:
+        return None
+    finally:
+        connection.close()
+    return None
+
+
+def _stop(reach: Reach, reason: str) -> int | None:
+    """Stop it and wait until it is gone; return its pid, or None when none ran.
+
+    One that does not answer, or speaks another protocol, gets TERM by pid and start time.
+    """
+    from .. import launch  # noqa: PLC0415 - processes are only looked at here
+
+    seen = read_supervisor_file(reach.root)
+    if seen is None:
+        return None
+    try:
+        reply = _ask(seen["socket"], {"kind": "supervisor.stop", "reason": reason})
+    except CliError as error:
+        if reason == "cancel":
+            raise
+        say(f"osrc: {error.message}; ending it by its pid")
+        launch.terminate(seen)
+        reply = {}
+    if reply is None and not launch.alive(seen):
+        return None
+    if reply is None:
+        launch.terminate(seen)
+    launch.wait_until_gone(seen)
+    return int(seen["pid"])

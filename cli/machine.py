@@ -1,0 +1,61 @@
+"""The lanes as they are on this machine, asked in parallel. Loads the whole product: never on a hot path."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+from ..actors.host import probe
+from ..actors.lane_book import LaneBook
+from ..lanes.contract import Lane, Readiness
+from ..lanes.registry import Registry
+from ..messages.refusals import Refused
+from ..state.home import Home
+from ..state.settings import Settings, config_file, read_config
+from .errors import CliError
+
+
+def settings() -> Settings:
+    """Return the settings of this environment. Raises StateError for one that makes no sense."""
+    place = config_file(os.environ)
+    return Settings.load(os.environ, read_config(place), source=place)
+
+
+def registry(home: Home) -> Registry:
+    """Return the built-in and declared lanes."""
+    return LaneBook(home).registry()
+
+
+def lane(lanes: Registry, name: str) -> Lane:
+    """Return one lane by its name or a synonym of it. Raises CliError where there is none."""
+    from ..lanes.catalog.providers import SYNONYMS  # noqa: PLC0415 - beside its only use
+
+    found = lanes.get(name)
+    if isinstance(found, Refused):
+        known = SYNONYMS.get(name.lower())
+        again = lanes.get(known) if known else found
+        if isinstance(again, Refused):
+            raise CliError(str(found.code), found.message, found.hint)
+        return again
+    return found
+
+
+def probe_all(lanes: Sequence[Lane], known: Settings) -> list[Readiness]:
+    """Return how ready each lane is, in order. A CLI may take seconds to say its version."""
+    if not lanes:
+        return []
+    with ThreadPoolExecutor(max_workers=min(len(lanes), 8)) as pool:
+        return list(pool.map(lambda one: probe(one, os.environ, known), lanes))
+
+
+def usable_lanes(lanes: Registry) -> tuple[list[Lane], list[str]]:
+    """Return every lane that loads, and a sentence for each that does not."""
+    loaded, problems = [], [problem.message for problem in lanes.problems]
+    for name in lanes.names():
+        found = lanes.get(name)
+        if isinstance(found, Refused):
+            problems.append(found.message)
+        else:
+            loaded.append(found)
+    return loaded, problems

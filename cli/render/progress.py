@@ -1,0 +1,102 @@
+"""Live progress on stderr: one line redrawn on a terminal, a plain line at each change elsewhere."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ..output import is_terminal, say
+from .lines import acts, change_line, clock
+from .plain import one_line
+
+_CLEAR = "\r\x1b[K"
+
+
+class Display:
+    """What a person sees of jobs while a command waits for them.
+
+    On a terminal: elapsed time, state, tally, last marker, on one line. Elsewhere: a line when a state
+    or a marker changes. ``quiet`` shows nothing at all.
+    """
+
+    def __init__(self, *, quiet: bool = False) -> None:
+        self._live = is_terminal(sys.stderr) and not quiet
+        self._quiet = quiet
+        self._drawn = False
+        self._began = time.monotonic()
+        self._seen: dict[str, object] = {}
+
+    @property
+    def every_s(self) -> float | None:
+        """How often a new frame is wanted; None where only changes are shown."""
+        return 1.0 if self._live else None
+
+    def show(self, jobs: Sequence[Mapping[str, Any]]) -> None:
+        """Show the jobs as they are now."""
+        if self._live:
+            self._draw(jobs)
+        elif not self._quiet:
+            for job in jobs:
+                if self._changed(job):
+                    say(change_line(job))
+
+    def line(self, text: str) -> None:
+        """Write a line of its own, above the live one."""
+        self.clear()
+        say(text)
+
+    def clear(self) -> None:
+        """Take the live line away."""
+        if self._drawn:
+            self._write(_CLEAR)
+            self._drawn = False
+
+    def _changed(self, job: Mapping[str, Any]) -> bool:
+        key = (job.get("state"), (job.get("progress") or {}).get("last_marker"))
+        identifier = str(job.get("job_id"))
+        if self._seen.get(identifier) == key:
+            return False
+        self._seen[identifier] = key
+        return True
+
+    def _draw(self, jobs: Sequence[Mapping[str, Any]]) -> None:
+        elapsed = clock(time.monotonic() - self._began)
+        text = live_line(jobs, elapsed)
+        try:
+            width = os.get_terminal_size(2).columns
+        except OSError:
+            width = 80
+        self._write(_CLEAR + one_line(text, max(width - 1, 10)))
+        self._drawn = True
+
+    def _write(self, text: str) -> None:
+        try:
+            sys.stderr.write(text)
+            sys.stderr.flush()
+        except (OSError, ValueError):
+            self._live = False  # the terminal is gone; the job is not
+
+
+def live_line(jobs: Sequence[Mapping[str, Any]], elapsed: str) -> str:
+    """Return the text of the live line: one job in full, several as a count and the one heard last."""
+    if not jobs:
+        return elapsed
+    job = next((one for one in jobs if one.get("ended") is None), jobs[-1])
+    age = job.get("age_s")
+    if len(jobs) == 1 and isinstance(age, int | float) and age >= 0:
+        elapsed = clock(age)
+    marker = (job.get("progress") or {}).get("last_marker")
+    percent = (job.get("progress") or {}).get("percent")
+    parts = [elapsed, str(job.get("state")), acts(job)]
+    if isinstance(percent, int) and not isinstance(percent, bool):
+        parts.append(f"{percent}%")
+    if marker:
+        parts.append(str(marker))
+    line = "  ".join(parts)
+    if len(jobs) == 1:
+        return line
+    ended = sum(one.get("ended") is not None for one in jobs)
+    return f"{ended}/{len(jobs)} ended  {line}"
