@@ -58,7 +58,7 @@ def attempt(lane: Lane, verb: Verb, model: str, cwd: Path, environ: Mapping[str,
     assert isinstance(launch, Launch), launch
     assert launch.files == ()
     parser, scanner, seen = lane.parser(task), markers.MarkerScanner(MARKER), Evidence()
-    tail = b""
+    tail, hopeless = b"", None
     with subprocess.Popen(
         launch.argv,
         stdin=subprocess.PIPE,
@@ -74,13 +74,13 @@ def attempt(lane: Lane, verb: Verb, model: str, cwd: Path, environ: Mapping[str,
             tail = (tail + data)[-4096:] if stream is Stream.ERR else tail
             for event in scanner.scan(parser.feed(data, stream)):
                 seen = evidences.fold(seen, event)
-            if evidences.hopeless(seen) is not None:
+            if hopeless is None and (hopeless := evidences.hopeless(seen)) is not None:
                 process.terminate()
     code = process.returncode
     ended = ExitStatus(code=code) if code >= 0 else ExitStatus(signal=-code)
     for event in scanner.scan(parser.finish(ended)):
         seen = evidences.fold(seen, event)
-    failure = evidences.hopeless(seen) or lane.classify(
+    failure = hopeless or lane.classify(
         Ending(exit=ended, turn=seen.turn, retries=seen.retry_statuses, tail=tail.decode("utf-8", "replace"))
     )
     return Attempt(seen, failure, judge(seen, ended, failure=failure, verb=verb))
