@@ -100,7 +100,6 @@ LANE = Lane(
     # Loading some gigabytes and reading a long prompt on a CPU come before the first word.
     liveness=Liveness(first_output_s=600.0),
     default_tier=Tier.RAW,
-    needs=frozenset({"embedded"}),
     plan=plan,
     parser=parser,
     classify=classify,
