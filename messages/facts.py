@@ -67,6 +67,14 @@ class JobCancelRequested(Observation):
     at_once: bool = False
 
 
+class JobEnding(Observation):
+    """Job, before it ends its delegate's tree, so that a later supervisor knows why the delegate died."""
+
+    kind: Literal["job.ending"] = "job.ending"
+    job_id: JobId
+    cause: str
+
+
 class JobEnded(Observation):
     """Job, with its verdict. A later one of the same job replaces it only if ``revises`` is set."""
 
@@ -125,6 +133,7 @@ Fact = Annotated[
     | JobStateChanged
     | JobProgressed
     | JobCancelRequested
+    | JobEnding
     | JobEnded
     | JobRemoved
     | SupervisorStarted

@@ -121,6 +121,8 @@ class JobRecord(Observation):
     streamed: bool = True
     agentic: bool = True
     timeout_s: float | None = None
+    windows: dict[str, float] = Field(default_factory=dict)
+    """The watchdog settings that were set where the job was asked for, by key (``stall_warn`` ...)."""
     state: JobState = JobState.QUEUED
     exit: int | None = None
     """Exit code of the job in our own terms (cli.md), set when it has ended."""
@@ -141,6 +143,10 @@ class JobRecord(Observation):
     """The CLI's own id of this conversation."""
     progress: Progress = Progress()
     cost: Cost = Cost()
+    owner: Identity | None = None
+    """The command that supervises the job itself; None when the supervisor process does."""
     supervision: Literal["supervised", "attached", "gave-up"] = "supervised"
     cancel_requested: bool = False
+    ending: str | None = None
+    """Why the tree is being ended (``state/watchdog.py`` names the causes), once it is."""
     note: str | None = None

@@ -200,9 +200,7 @@ Effect = Launch | LookClosely | EndTree | Judge | Announce
 # --- the table ----------------------------------------------------------------------------------
 
 S = JobState
-RUNNING_STATES = frozenset(
-    {S.RUNNING, S.STALLED, S.EXPLORING, S.NO_PROGRESS_WRITES, S.WAITING_LIMIT, S.NEEDS_ANSWER}
-)
+RUNNING_STATES = frozenset({S.RUNNING, S.STALLED, S.EXPLORING, S.NO_PROGRESS_WRITES, S.WAITING_LIMIT, S.NEEDS_ANSWER})
 REVOCABLE = frozenset({S.WEDGED, S.TIMEOUT, S.INTERRUPTED, S.FAILED})
 """Verdicts that later evidence of the same attempt may replace."""
 
@@ -304,6 +302,15 @@ def restore(values: Mapping[str, Any]) -> JobMachine:
     except (ValueError, TypeError):
         return JobMachine()
     return JobMachine(state=state, attempt=attempt, watch=watch, cause=cause)
+
+
+def recall(machine: JobMachine, *, initialised: bool, wrote: bool) -> JobMachine:
+    """Return the machine with what an earlier supervisor had already heard; it counts as no new sign of life."""
+    watch = machine.watch
+    return replace(
+        machine,
+        watch=replace(watch, initialised=watch.initialised or initialised, wrote=watch.wrote or wrote),
+    )
 
 
 def step(machine: JobMachine, event: Event, now: Now, policy: Policy) -> tuple[JobMachine, tuple[Effect, ...]]:
@@ -433,7 +440,9 @@ def _tick(machine: JobMachine, process: ProcessState, policy: Policy) -> tuple[J
     return _raise_alarm(machine, policy, ())
 
 
-def _raise_alarm(machine: JobMachine, policy: Policy, said: tuple[Effect, ...]) -> tuple[JobMachine, tuple[Effect, ...]]:
+def _raise_alarm(
+    machine: JobMachine, policy: Policy, said: tuple[Effect, ...]
+) -> tuple[JobMachine, tuple[Effect, ...]]:
     """Follow the watchdog: end the tree, show a doubt, or look closer before either."""
     if machine.cause is not None:
         return machine, said

@@ -246,7 +246,9 @@ def _final(watch: Watch, policy: Policy) -> Alarm | None:
     if watch.final_s is None:
         return None
     if watch.final_s >= policy.final_grace_s:
-        return Alarm(watch=watch, cause=Cause.FINAL_GRACE, sentence="it gave its final answer but does not leave: ending it")
+        return Alarm(
+            watch=watch, cause=Cause.FINAL_GRACE, sentence="it gave its final answer but does not leave: ending it"
+        )
     return Alarm(watch=watch)
 
 
@@ -272,11 +274,18 @@ def _first_output(watch: Watch, policy: Policy) -> Alarm | None:
 
 def _silence(watch: Watch, policy: Policy) -> Alarm | None:
     if watch.silent_s >= policy.stall_kill_s:
-        return Alarm(watch=watch, cause=Cause.STALL, sentence=f"silent for {watch.silent_s:.0f} s, no file changed, no work seen")
-    if not watch.wrote and _writes_expected(policy) and watch.age_s >= policy.explore_warn_s > 0 and (
-        watch.silent_s >= policy.explore_kill_s
+        return Alarm(
+            watch=watch, cause=Cause.STALL, sentence=f"silent for {watch.silent_s:.0f} s, no file changed, no work seen"
+        )
+    if (
+        not watch.wrote
+        and _writes_expected(policy)
+        and watch.age_s >= policy.explore_warn_s > 0
+        and (watch.silent_s >= policy.explore_kill_s)
     ):
-        return Alarm(watch=watch, cause=Cause.EXPLORING, sentence=f"nothing written and silent for {watch.silent_s:.0f} s")
+        return Alarm(
+            watch=watch, cause=Cause.EXPLORING, sentence=f"nothing written and silent for {watch.silent_s:.0f} s"
+        )
     if watch.silent_s >= policy.stall_warn_s:
         return Alarm(watch=watch, state=JobState.STALLED, sentence=f"silent for {watch.silent_s:.0f} s")
     return None
@@ -288,7 +297,11 @@ def _writes(watch: Watch, policy: Policy) -> Alarm | None:
     if policy.no_progress_kill_s and watch.age_s >= policy.no_progress_kill_s:
         return Alarm(watch=watch, cause=Cause.NO_PROGRESS, sentence=f"nothing written in {watch.age_s:.0f} s")
     if policy.no_progress_s and watch.age_s >= policy.no_progress_s and policy.verb.may_write:
-        return Alarm(watch=watch, state=JobState.NO_PROGRESS_WRITES, sentence=f"at work, but nothing written in {watch.age_s:.0f} s")
+        return Alarm(
+            watch=watch,
+            state=JobState.NO_PROGRESS_WRITES,
+            sentence=f"at work, but nothing written in {watch.age_s:.0f} s",
+        )
     if policy.explore_warn_s and watch.age_s >= policy.explore_warn_s:
         return Alarm(watch=watch, state=JobState.EXPLORING, sentence=f"nothing written yet after {watch.age_s:.0f} s")
     return None

@@ -1,0 +1,110 @@
+"""Putting a tree together and taking it apart: the composition root of supervisor and in-process alike."""
+
+from __future__ import annotations
+
+import os
+import socket
+import threading
+import time
+from dataclasses import dataclass
+
+from ..state.errors import StateError
+from ..state.home import Home
+from ..state.recovery import open_or_rebuild
+from ..state.settings import Settings
+from .base import Directory, Handle, Stop, log, start
+from .board import Board
+from .clock import SystemClock
+from .dispatch import Dispatcher
+from .feed import Feed
+from .lane_book import LaneBook
+from .notices import Notices
+from .pump import Pump
+from .root import Root
+from .services import Services
+from .spawner import Spawner
+
+NOTICES = "notices"
+READY_S = 60.0
+"""Adopting thousands of jobs on a slow disk takes its time."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Assembly:
+    """A running tree and its services."""
+
+    services: Services
+    dispatcher: Dispatcher
+    root: Handle
+    clock: SystemClock
+    notices: Notices | None
+
+    def stop(self, reason: str, timeout_s: float = 90.0) -> bool:
+        """Stop the tree in order. Returns whether it was down in time."""
+        self.services.stopping.set()
+        self.root.tell(Stop(reason))
+        return self.root.wait_down(timeout_s)
+
+    def close(self) -> None:
+        """End the services' threads, after the tree is down."""
+        self.services.feed.close()
+        self.services.pump.close()
+        if self.notices is not None:
+            self.notices.close(remove=self.services.attached)
+        self.services.spawner.close()
+        self.clock.close()
+
+
+def assemble(home: Home, settings: Settings, *, listener: socket.socket | None, attached: bool) -> Assembly:
+    """Start the services, then the tree, and wait until it takes jobs.
+
+    Raises StateError when the store can't be opened or the tree does not come up.
+    """
+    store, warnings = open_or_rebuild(home, time.time())
+    for warning in warnings:
+        log.warning("%s", warning)
+    umask = os.umask(0o077)
+    directory = Directory()
+    fifo = home.root / (f"{NOTICES}.{os.getpid()}" if attached else NOTICES)
+    book = LaneBook(home)
+    clock = SystemClock()
+    services = Services(
+        home=home,
+        clock=clock,
+        settings=settings,
+        directory=directory,
+        feed=Feed(),
+        board=Board(),
+        pump=Pump(),
+        spawner=Spawner(fifo),
+        lane=book.lane,
+        attached=attached,
+        stopping=threading.Event(),
+        umask=umask,
+    )
+    notices: Notices | None = None
+    try:
+        notices = Notices(fifo, directory)
+    except (OSError, AttributeError) as error:
+        log.warning("no named pipe can be had (%s): ends are noticed a little later", error)
+    max_jobs = int(settings.number("max_jobs") or 16)
+    dispatcher = Dispatcher(
+        services, book, socket=listener.getsockname() if listener is not None else "", max_jobs=max_jobs
+    )
+    root = start(
+        Root,
+        "root",
+        directory=directory,
+        services=services,
+        store=store,
+        dispatcher=dispatcher,
+        listener=listener,
+        max_jobs=max_jobs,
+        idle_exit_s=settings.number("idle_exit") or 0.0,
+    )
+    assembly = Assembly(services=services, dispatcher=dispatcher, root=root, clock=clock, notices=notices)
+    if not services.ready.wait(READY_S):
+        assembly.stop("shutdown", timeout_s=5.0)
+        assembly.close()
+        raise StateError("state_damaged", "the supervision tree did not come up", f"see {home.log_file}")
+    return assembly

@@ -1,0 +1,301 @@
+"""Actors with one crash rule. The only file that imports pykka.
+
+Pykka treats the same exception in two ways: raised while handling a told message it kills the actor,
+raised while handling an asked one it goes to the asker and the actor lives on (seen with 4.5.0). Here
+nothing is ever asked in pykka's sense: a :class:`Query` carries its own reply port, so every message
+is told and every exception that escapes a handler is a crash, also one that escapes the start, also
+``SystemExit``. Expected trouble is a returned :class:`Refused`.
+
+    class Counter(Actor):
+        def receive(self, message: object) -> None: ...
+
+    counter = start(Counter, "counter", directory=directory, parent=None)
+    answer = ask(counter, Count(), timeout_s=1.0)      # threads of the gateway only
+
+Actors never ask: they tell, and waiting is a message that comes later.
+"""
+
+from __future__ import annotations
+
+import logging
+import queue
+import threading
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import pykka
+
+from ..messages.refusals import Refused, RefusalCode
+
+log = logging.getLogger("outsourcerer.actors")
+
+ABNORMAL = "crashed"
+
+
+class ReplyPort:
+    """Where the answer to a query goes: set once, by whoever ends up knowing it."""
+
+    __slots__ = ("_answered", "_box", "_value")
+
+    def __init__(self) -> None:
+        self._box = threading.Event()
+        self._answered = threading.Lock()
+        self._value: Any = None
+
+    def set(self, value: Any) -> None:  # noqa: ANN401  a reply is whatever the query's contract says
+        """Answer. Only the first answer counts, so that a crash can't overwrite a given one."""
+        if self._answered.acquire(blocking=False):
+            self._value = value
+            self._box.set()
+
+    def wait(self, timeout_s: float) -> Any:  # noqa: ANN401
+        """Return the answer, or a refusal when none came in time."""
+        if self._box.wait(timeout_s):
+            return self._value
+        return Refused(
+            code=RefusalCode.SUPERVISOR_BUSY,
+            message=f"the supervisor did not answer within {timeout_s:g} s",
+            hint="look at it with: osrc supervisor status",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A question and the port its answer goes to."""
+
+    body: Any
+    port: ReplyPort
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """Supervisor → child: are you there? Answered by the base class, between two messages."""
+
+    token: int
+
+
+@dataclass(frozen=True, slots=True)
+class ProbeAnswered:
+    """Child → supervisor."""
+
+    child: str
+    incarnation: int
+    token: int
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """Supervisor → child: end in order. ``reason`` says what becomes of delegates."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class ChildDown:
+    """Child → supervisor, as its last word: ``error`` is None when it stopped in order."""
+
+    child: str
+    incarnation: int
+    error: str | None
+
+
+class Handle:
+    """An actor that can be told something. Telling a dead one returns False."""
+
+    __slots__ = ("_ref", "incarnation", "name")
+
+    def __init__(self, ref: pykka.ActorRef[Any], name: str, incarnation: int) -> None:
+        self._ref = ref
+        self.name = name
+        self.incarnation = incarnation
+
+    def tell(self, message: object) -> bool:
+        """Put ``message`` into the mailbox."""
+        try:
+            self._ref.tell(message)
+        except pykka.ActorDeadError:
+            return False
+        return True
+
+    @property
+    def alive(self) -> bool:
+        """Whether the actor still takes messages."""
+        return self._ref.is_alive()
+
+    @property
+    def waiting(self) -> int:
+        """Messages in its mailbox."""
+        inbox: queue.Queue[object] = self._ref._actor.actor_inbox  # type: ignore[attr-defined]  # noqa: SLF001  public attribute of a private back-reference
+        return inbox.qsize()
+
+    def wait_down(self, timeout_s: float | None = None) -> bool:
+        """Wait until the actor has ended; for threads that are no actors."""
+        return self._ref.actor_stopped.wait(timeout_s)
+
+    def set_aside(self) -> None:
+        """Take no more messages and be forgotten; the thread can't be killed and ends when it wakes."""
+        pykka.ActorRegistry.unregister(self._ref)
+        self._ref.actor_stopped.set()
+
+
+class Directory:
+    """Name → the actor that bears it now. Restarted actors keep their names, so addresses stay true."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._handles: dict[str, Handle] = {}
+
+    def put(self, handle: Handle) -> None:
+        """Enter an actor, in place of an earlier bearer of its name."""
+        with self._lock:
+            self._handles[handle.name] = handle
+
+    def drop(self, handle: Handle) -> None:
+        """Remove an actor, unless its name has already passed on."""
+        with self._lock:
+            if self._handles.get(handle.name) is handle:
+                del self._handles[handle.name]
+
+    def find(self, name: str) -> Handle | None:
+        """Return the bearer of a name."""
+        with self._lock:
+            return self._handles.get(name)
+
+    def tell(self, name: str, message: object) -> bool:
+        """Tell the bearer of a name; False when there is none."""
+        handle = self.find(name)
+        return handle is not None and handle.tell(message)
+
+    def waiting(self) -> dict[str, int]:
+        """Name → messages waiting, for people."""
+        with self._lock:
+            handles = list(self._handles.values())
+        return {handle.name: handle.waiting for handle in handles if handle.alive}
+
+
+class Actor(pykka.ThreadingActor):
+    """An actor of ours: a name, an incarnation, one handler, one crash rule."""
+
+    use_daemon_thread = True
+
+    def __init__(self, *, name: str, directory: Directory, incarnation: int = 1, parent: Handle | None = None) -> None:
+        super().__init__()
+        self.name = name
+        self.directory = directory
+        self.incarnation = incarnation
+        self.parent = parent
+        self.query: Query | None = None
+        """The query being handled, if the message is one."""
+        self._down = False
+
+    # --- for subclasses
+
+    def started(self) -> None:
+        """Do what must be done before the first message. An exception is a crash like any other."""
+
+    def receive(self, message: object) -> None:
+        """Handle one message. Must not block."""
+        raise TypeError(f"{self.name} does not know {type(message).__name__}")
+
+    def stopping(self, reason: str) -> None:  # noqa: ARG002  for subclasses
+        """Let go of what is held. Called once, on an ordered stop only. The default stops at once."""
+        self.finished()
+
+    def finished(self) -> None:
+        """End this actor in order, now. What still waits in the mailbox is refused."""
+        self._go_down(None)
+
+    def reply(self, value: Any) -> None:  # noqa: ANN401
+        """Answer the query being handled."""
+        if self.query is not None:
+            self.query.port.set(value)
+
+    @property
+    def handle(self) -> Handle:
+        """This actor, for others to tell."""
+        return Handle(self.actor_ref, self.name, self.incarnation)
+
+    # --- pykka's hooks
+
+    def on_start(self) -> None:
+        """Pykka hook: run ``started`` under the crash rule (pykka would stop silently)."""
+        threading.current_thread().name = f"actor:{self.name}"
+        self._guarded(self.started)
+
+    def on_receive(self, message: Any) -> None:  # noqa: ANN401
+        """Pykka hook: one message under the crash rule."""
+        if self._down:
+            _refuse(message)
+            return
+        match message:
+            case Probe(token=token):
+                if self.parent is not None:
+                    self.parent.tell(ProbeAnswered(self.name, self.incarnation, token))
+            case Stop(reason=reason):
+                self._guarded(lambda: self.stopping(reason))
+            case Query():
+                self.query = message
+                self._guarded(lambda: self.receive(message.body))
+                self.query = None
+            case _:
+                self._guarded(lambda: self.receive(message))
+
+    def _guarded(self, work: Callable[[], None]) -> None:
+        try:
+            work()
+        except BaseException as error:  # noqa: BLE001  the crash rule: SystemExit in an actor would stop every actor of the process
+            log.error("%s crashed: %s\n%s", self.name, error, traceback.format_exc())
+            self._go_down(f"{type(error).__name__}: {error}")
+
+    def _go_down(self, error: str | None) -> None:
+        if self._down:
+            return
+        self._down = True
+        if self.query is not None and error is not None:
+            _refuse(self.query)
+        pykka.ActorRegistry.unregister(self.actor_ref)
+        self.actor_stopped.set()
+        while True:
+            try:
+                waiting: Any = self.actor_inbox.get_nowait()
+            except queue.Empty:
+                break
+            _refuse(waiting.message)
+        if self.parent is not None:
+            self.parent.tell(ChildDown(self.name, self.incarnation, error))
+
+
+def _refuse(message: object) -> None:
+    """Answer a query that nobody will handle any more."""
+    if isinstance(message, Query):
+        message.port.set(
+            Refused(
+                code=RefusalCode.STOPPING,
+                message="that part of the supervisor stopped before it could answer",
+                hint="try again, or see: osrc supervisor logs",
+            )
+        )
+
+
+def start(factory: Callable[..., Actor], name: str, *, directory: Directory, incarnation: int = 1, parent: Handle | None = None, **arguments: Any) -> Handle:  # noqa: ANN401  arguments are the factory's own
+    """Start an actor and enter it in the directory. What its ``__init__`` raises is raised here."""
+    ref = factory.start(  # type: ignore[attr-defined]
+        name=name, directory=directory, incarnation=incarnation, parent=parent, **arguments
+    )
+    handle = Handle(ref, name, incarnation)
+    directory.put(handle)
+    return handle
+
+
+def ask(handle: Handle | None, body: object, timeout_s: float) -> Any:  # noqa: ANN401
+    """Ask from a thread that is no actor. Always returns: the answer, or a refusal."""
+    port = ReplyPort()
+    if handle is None or not handle.tell(Query(body, port)):
+        return Refused(
+            code=RefusalCode.SUPERVISOR_BUSY,
+            message="that part of the supervisor is being restarted",
+            hint="try again",
+        )
+    return port.wait(timeout_s)

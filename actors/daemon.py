@@ -1,0 +1,178 @@
+"""The supervisor's process: one per user and state home, single by a lock, gone by itself when idle.
+
+    python -m outsourcerer.actors.daemon --home DIR
+
+Started by the first command that needs it. Whoever gets the lock is the supervisor; everybody else
+leaves at once, quietly. ``supervisor.json`` says where it listens. SIGTERM stops it and leaves
+delegates running; SIGUSR1 writes every thread's stack to the log. The only place that exits.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import faulthandler
+import gc
+import hashlib
+import json
+import logging
+import os
+import signal
+import socket
+import stat
+import sys
+import tempfile
+import threading
+from pathlib import Path
+
+from .. import __version__
+from ..messages.vocabulary import PROTOCOL
+from ..state.errors import StateError
+from ..state.files import write_private
+from ..state.home import Home
+from ..state.identity import identify
+from ..state.settings import Settings, config_file, read_config
+from .assembly import Assembly, assemble
+from .base import Stop, log
+from .gateway import listen
+from .tree import JOB_VARIABLE
+
+SOCKET_LIMIT = 103
+"""Longest socket path that every platform takes (macOS: 104 with its end)."""
+LOG_LIMIT = 8 * 1024 * 1024
+ALREADY = 0
+"""Exit code of one that found another: its client only has to connect."""
+FAILED = 1
+
+
+def main() -> None:
+    """Be the supervisor, or leave."""
+    parser = argparse.ArgumentParser(prog="outsourcerer-supervisor")
+    parser.add_argument("--home", required=True)
+    home = Home.resolve(os.environ, parser.parse_args().home)
+    os.environ.pop(JOB_VARIABLE, None)
+    try:
+        home.preflight()
+        _begin_log(home)
+        lock = take_lock(home)
+        if lock is None:
+            sys.exit(ALREADY)
+        code = _run(home)
+    except StateError as error:
+        sys.stderr.write(f"{error}\n")
+        sys.exit(FAILED)
+    except OSError as error:
+        sys.stderr.write(f"the supervisor can't start: {error}\n")
+        sys.exit(FAILED)
+    os._exit(code)  # threads that are stuck must not hold the process up
+
+
+def _run(home: Home) -> int:
+    path = config_file(os.environ)
+    settings = Settings.load(os.environ, read_config(path), source=path)
+    place = socket_path(home)
+    listener = listen(place)
+    try:
+        assembly = assemble(home, settings, listener=listener, attached=False)
+        _announce(home, place)
+        _handle_signals(assembly)
+        gc.collect()
+        gc.freeze()
+        assembly.root.wait_down()
+        assembly.close()
+    finally:
+        with contextlib.suppress(OSError):
+            place.unlink()
+        with contextlib.suppress(OSError):
+            home.supervisor_file.unlink()
+    stopped_in_order = assembly.services.stopping.is_set()
+    log.info("supervisor %d leaves%s", os.getpid(), "" if stopped_in_order else ": its tree gave up")
+    return 0 if stopped_in_order else FAILED
+
+
+def take_lock(home: Home) -> int | None:
+    """Return the lock's descriptor, to be held for life, or None when another supervisor holds it.
+
+    A lock and not a ping: one that is slow is not dead, and the kernel frees the lock of one that is.
+    """
+    descriptor = os.open(home.lock_file, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
+    try:
+        if sys.platform == "win32":
+            import msvcrt  # noqa: PLC0415  Windows only
+
+            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+        else:
+            import fcntl  # noqa: PLC0415  not on Windows
+
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(descriptor)
+        return None
+    return descriptor
+
+
+def socket_path(home: Home) -> Path:
+    """Return a short place for the socket: in the runtime folder, else in the temporary one, under a hashed name.
+
+    The state home may lie too deep for a socket. Raises OSError when there is no private folder for it.
+    """
+    name = hashlib.sha256(os.fsencode(home.root)).hexdigest()[:16] + ".sock"
+    runtime = os.environ.get("XDG_RUNTIME_DIR", "")
+    candidates = [Path(runtime) / "outsourcerer"] if os.path.isabs(runtime) else []  # noqa: PTH117  a string check
+    candidates += [Path("/tmp") / f"outsourcerer-{os.getuid()}", Path(tempfile.gettempdir()) / f"osrc-{os.getuid()}", home.root]  # noqa: S108  checked to be ours and private
+    trouble: OSError | None = None
+    for folder in candidates:
+        if len(os.fsencode(folder / name)) > SOCKET_LIMIT:
+            continue
+        try:
+            folder.mkdir(mode=0o700, parents=False, exist_ok=True)
+            seen = folder.lstat()
+            if not stat.S_ISDIR(seen.st_mode) or seen.st_uid != os.getuid():
+                continue
+            if stat.S_IMODE(seen.st_mode) & 0o077:
+                folder.chmod(0o700)
+            probe = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+            probe.close()
+        except OSError as error:
+            trouble = error
+            continue
+        return folder / name
+    raise trouble or OSError("no private folder with a path short enough for a socket")
+
+
+def _announce(home: Home, place: Path) -> None:
+    me = identify(os.getpid()) or {"pid": os.getpid(), "started": 0, "boot_id": ""}
+    said = {**me, "socket": os.fspath(place), "version": __version__, "protocol": PROTOCOL}
+    write_private(home.supervisor_file, json.dumps(said).encode())
+
+
+def _handle_signals(assembly: Assembly) -> None:
+    def stop(*_: object) -> None:
+        assembly.services.stopping.set()
+        threading.Thread(target=lambda: assembly.root.tell(Stop("shutdown")), daemon=True).start()
+
+    signal.signal(signal.SIGTERM, stop)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if hasattr(signal, "SIGHUP"):
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    if hasattr(signal, "SIGUSR1"):
+        faulthandler.register(signal.SIGUSR1, file=sys.stderr, all_threads=True)
+
+
+def _begin_log(home: Home) -> None:
+    """Log to stderr, which the starter pointed at the log file; a long one is kept once as ``.1``."""
+    with contextlib.suppress(OSError):
+        if home.log_file.stat().st_size > LOG_LIMIT:
+            home.log_file.replace(home.log_file.with_suffix(".log.1"))
+            descriptor = os.open(home.log_file, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+            os.dup2(descriptor, 2)
+            os.close(descriptor)
+    logging.basicConfig(
+        stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(levelname)s %(threadName)s %(message)s"
+    )
+    logging.getLogger("httpx").setLevel(logging.WARNING)
+    log.info("supervisor %d, version %s, home %s", os.getpid(), __version__, home.root)
+
+
+if __name__ == "__main__":
+    main()

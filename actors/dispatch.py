@@ -1,0 +1,290 @@
+"""What each command does: one flat match from a command to its replies.
+
+Used by the socket's gateway and by the tree inside a command alike; runs in a thread that may block.
+Views are read from the store, not asked of actors: looking never waits for work.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, assert_never
+
+from pydantic import ValidationError
+
+from .. import __version__
+from ..messages.commands import (
+    COMMAND,
+    Everything,
+    FollowEvents,
+    FollowJobs,
+    Hello,
+    Ids,
+    JobCancel,
+    JobSubmit,
+    Selection,
+    SupervisorStatus,
+    SupervisorStop,
+    ViewJobs,
+)
+from ..messages.facts import FACT, Entry
+from ..messages.job import Identity, JobRequest
+from ..messages.refusals import RefusalCode, Refused
+from ..messages.replies import Accepted, Event, JobViews, Planned, Reply, Stopping, StreamEnded, SupervisorState
+from ..messages.vocabulary import PROTOCOL, JobState
+from ..state import views
+from ..state.errors import StateError
+from ..state.identity import identify, look
+from ..state.store import Reader
+from .base import Stop, ask
+from .intake import create, draft
+from .jobs import Adopt, Cancel, Submit
+from .lane_book import LaneBook
+from .services import Services
+
+ASK_S = 30.0
+PAGE = 500
+IDLE_LOOK_S = 5.0
+"""How often a follower that hears nothing looks whether the supervisor still stands."""
+
+
+class Activity:
+    """When somebody last wanted something; read to decide when to leave."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._open = 0
+        self._last = time.monotonic()
+
+    def begin(self) -> None:
+        """An exchange begins."""
+        with self._lock:
+            self._open += 1
+
+    def end(self) -> None:
+        """An exchange ended."""
+        with self._lock:
+            self._open -= 1
+            self._last = time.monotonic()
+
+    def idle_s(self) -> float:
+        """Seconds since the last exchange ended; 0 while one is open."""
+        with self._lock:
+            return 0.0 if self._open else time.monotonic() - self._last
+
+
+class Dispatcher:
+    """See the module."""
+
+    def __init__(
+        self,
+        services: Services,
+        book: LaneBook,
+        *,
+        socket: str = "",
+        max_jobs: int = 0,
+    ) -> None:
+        self.services = services
+        self.activity = Activity()
+        self._book = book
+        self._socket = socket
+        self._max_jobs = max_jobs
+        self._started_at = time.time()
+        self._root = os.fspath(services.home.root)
+
+    def exchange(self, body: Mapping[str, Any]) -> Iterator[Reply]:
+        """Yield every reply to one command. Never raises."""
+        self.activity.begin()
+        try:
+            yield from self._answer(body)
+        except StateError as error:
+            yield error.refusal
+        finally:
+            self.activity.end()
+
+    def _answer(self, body: Mapping[str, Any]) -> Iterator[Reply]:
+        try:
+            command = COMMAND.validate_python(body)
+        except ValidationError as error:
+            yield bad_request(error)
+            return
+        match command:
+            case Hello():
+                yield Hello(protocol=PROTOCOL, version=__version__, capabilities=("follow", "handover"))
+            case JobSubmit():
+                yield self._submit(command.request, dry_run=command.dry_run)
+            case JobCancel():
+                yield self._cancel(command)
+            case ViewJobs(selection=selection):
+                yield self._views(selection)
+            case FollowJobs():
+                yield from self._follow_jobs(command)
+            case FollowEvents():
+                yield from self._follow_events(command)
+            case SupervisorStatus():
+                yield self._status()
+            case SupervisorStop(reason=reason):
+                self.services.stopping.set()
+                self.services.directory.tell("root", Stop(reason))
+                yield Stopping(pid=os.getpid(), reason=reason)
+            case _:
+                assert_never(command)
+
+    def live_jobs(self) -> int:
+        """Return how many jobs have not ended."""
+        return sum(self._live())
+
+    def _live(self) -> tuple[int, int]:
+        with Reader(self.services.home.database) as reader:
+            states = [record.get("state") for record in reader.live()]
+        queued = states.count(JobState.QUEUED.value)
+        return len(states) - queued, queued
+
+    # --- work
+
+    def _submit(self, request: JobRequest, *, dry_run: bool) -> Reply:
+        if self.services.stopping.is_set():
+            return Refused(code=RefusalCode.STOPPING, message="the supervisor is stopping", hint="try again")
+        decided = draft(request, self.services.home, self._book.registry())
+        if isinstance(decided, Refused):
+            return decided
+        if dry_run:
+            return Planned(plan=decided.plan)
+        record, folder = create(decided, self.services.home, umask=self.services.umask)
+        if self.services.attached:
+            me = identify(os.getpid())
+            owner = Identity.model_validate(me) if me else None
+            record = record.model_copy(update={"owner": owner, "supervision": "attached"})
+        answer = ask(self.services.directory.find("jobs"), Submit(record), ASK_S)
+        if isinstance(answer, Refused):
+            if answer.code is not RefusalCode.SUPERVISOR_BUSY:  # nobody knows yet what became of a busy one
+                folder.remove()
+            return answer
+        return Accepted(job_id=record.job_id, plan=decided.plan)
+
+    def _cancel(self, command: JobCancel) -> Reply:
+        with Reader(self.services.home.database) as reader:
+            found = self._resolve(reader, command.selection.ids)
+        if isinstance(found, Refused):
+            return found
+        live = tuple(record["job_id"] for record in found if views.is_live(record))
+        if live:
+            answer = ask(self.services.directory.find("jobs"), Cancel(live, command.at_once), ASK_S)
+            if isinstance(answer, Refused):
+                return answer
+        return self._views(command.selection)
+
+    # --- looking
+
+    def _views(self, selection: Selection) -> Reply:
+        with Reader(self.services.home.database) as reader:
+            match selection:
+                case Ids(ids=ids):
+                    found = self._resolve(reader, ids)
+                    if isinstance(found, Refused):
+                        return found
+                    return JobViews.model_construct(jobs=tuple(self._view(record) for record in found), omitted=0)
+                case Everything(state=state, limit=limit):
+                    rows, omitted = reader.jobs(state.value if state else None, limit)
+                    return JobViews.model_construct(jobs=tuple(map(self._view, rows)), omitted=omitted)
+                case _:
+                    assert_never(selection)
+
+    def _view(self, record: Mapping[str, Any]) -> dict[str, Any]:
+        live = self.services.board.get(record["job_id"])
+        if live is None and views.is_live(record):
+            owner = record.get("owner")
+            if owner and look(owner["pid"], owner["started"], owner["boot_id"]) == "gone" and not self.services.attached:
+                self.services.directory.tell("jobs", Adopt(record["job_id"]))
+        return views.job_object(record, self._root, time.time(), live)
+
+    @staticmethod
+    def _resolve(reader: Reader, ids: Iterable[str]) -> list[dict[str, Any]] | Refused:
+        records: list[dict[str, Any]] = []
+        for word in ids:
+            found = reader.resolve(word)
+            if not found:
+                return Refused(
+                    code=RefusalCode.NO_SUCH_JOB,
+                    message=f"there is no job {word!r}",
+                    hint="osrc status --all lists the jobs there are",
+                )
+            if len(found) > 1 and found[0].get("label") != word:
+                some = ", ".join(record["job_id"] for record in found[:5])
+                return Refused(
+                    code=RefusalCode.AMBIGUOUS_JOB,
+                    message=f"{word!r} could be any of {len(found)} jobs: {some}" + (" ..." if len(found) > 5 else ""),
+                    hint="give more of the id",
+                )
+            records.append(found[0])
+        return records
+
+    def _follow_jobs(self, command: FollowJobs) -> Iterator[Reply]:
+        with Reader(self.services.home.database) as reader:
+            found = self._resolve(reader, command.selection.ids)
+            if isinstance(found, Refused):
+                yield found
+                return
+            ids = [record["job_id"] for record in found]
+            shown: list[Any] = []
+            feed, due = self.services.feed, 0.0
+            while True:
+                seq = feed.wait(-1, 0.0)
+                records = [reader.record(job_id) or {"job_id": job_id, "state": "failed"} for job_id in ids]
+                key = [{**record, "progress": None} for record in records]
+                now = time.monotonic()
+                if key != shown or (command.every_s and now >= due):
+                    shown, due = key, now + (command.every_s or 0.0)
+                    yield JobViews.model_construct(jobs=tuple(map(self._view, records)), omitted=0)
+                over = [not views.is_live(record) for record in records]
+                if all(over) or (command.until_any and any(over)) or feed.closed:
+                    break
+                feed.wait(seq, min(command.every_s or IDLE_LOOK_S, IDLE_LOOK_S))
+            yield StreamEnded(seq=seq)
+
+    def _follow_events(self, command: FollowEvents) -> Iterator[Reply]:
+        with Reader(self.services.home.database) as reader:
+            job: str | None = None
+            if command.job is not None:
+                found = self._resolve(reader, (command.job,))
+                if isinstance(found, Refused):
+                    yield found
+                    return
+                job = found[0]["job_id"]
+            since = command.since
+            while True:
+                rows = reader.entries(since, PAGE, job, command.type)
+                for seq, at, _, text in rows:
+                    since = seq
+                    yield Event(entry=Entry(seq=seq, at=at, fact=FACT.validate_python(json.loads(text))))
+                if len(rows) == PAGE:
+                    continue
+                if not command.follow or self.services.feed.closed:
+                    break
+                self.services.feed.wait(max(since, self.services.feed.wait(-1, 0.0)), IDLE_LOOK_S)
+            yield StreamEnded(seq=since)
+
+    def _status(self) -> SupervisorState:
+        running, queued = self._live()
+        return SupervisorState(
+            pid=os.getpid(),
+            version=__version__,
+            protocol=PROTOCOL,
+            home=self._root,
+            socket=self._socket,
+            started_at=self._started_at,
+            live_jobs=running,
+            queued_jobs=queued,
+            max_jobs=self._max_jobs,
+            actors=self.services.directory.waiting(),
+        )
+
+
+def bad_request(error: ValidationError) -> Refused:
+    """Name the field that is wrong."""
+    first = error.errors(include_url=False, include_input=False, include_context=False)[0]
+    place = ".".join(str(part) for part in first["loc"] if part not in ("function-after",)) or "command"
+    return Refused(code=RefusalCode.BAD_REQUEST, message=f"{place}: {first['msg']}")

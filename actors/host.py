@@ -1,0 +1,127 @@
+"""What a lane may know of the machine, read for one caller: programs on its PATH, servers, runtimes."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from ..lanes.contract import Host, Lane, ProbeFacts, Readiness, ReadinessLevel
+from ..state.errors import StateError
+from ..state.settings import Settings
+
+VERSION_S = 20.0
+"""Longest wait for a CLI's ``--version`` (opencode needs 4 s, gemini up to 7 s on two cores)."""
+VERSION_LIMIT = 64 * 1024
+
+
+def decode_environment(block: str) -> dict[str, str]:
+    """Return the caller's environment from its wire form: base64 of NUL-joined ``NAME=value`` bytes.
+
+    Raises ValueError when it is none.
+    """
+    try:
+        raw = base64.b64decode(block, validate=False)
+    except (binascii.Error, ValueError) as error:
+        raise ValueError(f"the environment is not base64: {error}") from None
+    environment: dict[str, str] = {}
+    for item in raw.split(b"\0"):
+        name, equals, value = item.partition(b"=")
+        if equals and name:
+            environment[os.fsdecode(name)] = os.fsdecode(value)
+    return environment
+
+
+def host_for(lane: Lane, environment: Mapping[str, str], settings: Settings) -> Host:
+    """Return the facts that ``lane`` plans by. Asks the network only for a lane that needs a server."""
+    path = environment.get("PATH", os.defpath)
+    programs = {name: shutil.which(name, path=path) for name in _programs(lane)}
+    server, models = _server(environment, settings) if "server" in lane.needs else (None, ())
+    runtime, demo = _embedded() if "embedded" in lane.needs else (False, None)
+    return Host(
+        environment=environment,
+        executables={name: os.path.abspath(found) if found else None for name, found in programs.items()},  # noqa: PTH100  no symlink may be resolved: a program may look at the name it was called by
+        python=sys.executable,
+        home=environment.get("HOME", "/"),
+        is_root=hasattr(os, "geteuid") and os.geteuid() == 0,
+        platform=sys.platform,
+        server=server,
+        server_models=models,
+        embedded_model=demo,
+        embedded_runtime=runtime,
+    )
+
+
+def probe(lane: Lane, environment: Mapping[str, str], settings: Settings, *, ask_version: bool = True) -> Readiness:
+    """Return how ready a lane is. Runs the CLI's own ``--version`` and nothing else of it."""
+    host = host_for(lane, environment, settings)
+    output: bytes | None = None
+    code: int | None = None
+    program = host.executables.get(lane.binary) if lane.binary else None
+    if program is not None and ask_version:
+        output, code = _version((program, *lane.version_argv), environment, lane)
+    seen = frozenset(name for name in lane.credential_files if _exists(name, host.home))
+    return lane.probe(ProbeFacts(host=host, version_output=output, version_exit=code, credentials=seen))
+
+
+def usable(readiness: Readiness) -> bool:
+    """Whether a job may be sent there without being asked to."""
+    return readiness.level is not ReadinessLevel.ABSENT
+
+
+def _programs(lane: Lane) -> tuple[str, ...]:
+    return (*((lane.binary,) if lane.binary else ()), *lane.executables)
+
+
+def _server(environment: Mapping[str, str], settings: Settings) -> tuple[str | None, tuple[str, ...]]:
+    from .local_servers import PROBE_S, ServerSettings, find_server  # noqa: PLC0415  httpx costs 15 MB, and most jobs need none
+
+    found = find_server(
+        environment,
+        ServerSettings(
+            url=settings.text("local_url"),
+            allow_remote=settings.flag("local_allow_remote"),
+            key=settings.text("local_key"),
+            timeout_s=settings.number("local_timeout") or PROBE_S,
+        ),
+    )
+    return (found.base_url, found.models) if found else (None, ())
+
+
+def _embedded() -> tuple[bool, str | None]:
+    from .local_servers import embedded_facts  # noqa: PLC0415  as above
+
+    facts = embedded_facts()
+    return facts.runtime, facts.demo_model
+
+
+def _version(argv: tuple[str, ...], environment: Mapping[str, str], lane: Lane) -> tuple[bytes | None, int | None]:
+    env = {name: value for name, value in environment.items() if not name.startswith("CLAUDE_CODE_")}
+    del lane
+    try:
+        done = subprocess.run(
+            argv,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env=env,
+            timeout=VERSION_S,
+            check=False,
+            start_new_session=True,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None, None
+    return done.stdout[:VERSION_LIMIT], done.returncode
+
+
+def _exists(name: str, home: str) -> bool:
+    path = home + name[1:] if name.startswith("~") else name
+    try:
+        return Path(path).exists()
+    except (OSError, ValueError, StateError):
+        return False

@@ -1,0 +1,382 @@
+"""From what a person asked for to a job that can run: checks, choice of lane, plan, folder.
+
+Runs in the thread of the connection that asked, so it may block; the decision itself, that the job
+exists, is taken by Jobs and journalled. Everything that can be refused is refused before an id
+exists.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from ..lanes.catalog import ChooseByReadiness, Resolved, resolve
+from ..lanes.contract import Host, Lane, Launch, Locality, Task
+from ..lanes.markers import mint
+from ..lanes.registry import Registry
+from ..lanes.scaffolds import scaffold
+from ..messages.job import JobRecord, JobRequest
+from ..messages.refusals import RefusalCode, Refused
+from ..messages.replies import Plan
+from ..messages.vocabulary import JobState
+from ..state.errors import StateError
+from ..state.files import read_private
+from ..state.home import Home
+from ..state.ids import new_job_id
+from ..state.job_folder import LAUNCH, PROMPT, JobFolder
+from ..state.settings import Settings, config_file, read_config
+from .host import decode_environment, host_for, probe, usable
+from .tree import JOB_VARIABLE
+
+TASK_LIMIT = 64 * 1024 * 1024
+STDIN = "stdin"
+PLAN = "plan.json"
+WINDOWS = (
+    "poll",
+    "stall_warn",
+    "stall_kill",
+    "timeout",
+    "timeout_max",
+    "noinit_secs",
+    "nowrite_warn",
+    "nowrite_kill",
+    "noprogress_secs",
+    "noprogress_kill_secs",
+    "final_grace",
+    "launch_grace",
+    "perm_abort",
+    "fs_progress",
+    "fs_progress_depth",
+)
+"""Settings that a job takes along from where it was asked for."""
+
+_UNEXPANDED = re.compile(r"\$\{?[A-Za-z_][A-Za-z0-9_]*\}?")
+_GIT_IDENTITY = ("GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL")
+_GIT_NAME, _GIT_EMAIL = "outsourcerer-delegate", "delegate@outsourcerer.invalid"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Draft:
+    """A job that could run: everything decided, nothing created."""
+
+    request: JobRequest
+    task_text: str
+    prompt: str
+    marker_id: str
+    lane: Lane
+    resolved: Resolved
+    launch: Launch
+    environment: Mapping[str, str]
+    depth: int
+    settings: Settings
+    plan: Plan
+
+
+def draft(request: JobRequest, home: Home, registry: Registry, random: Callable[[int], bytes] = os.urandom) -> Draft | Refused:
+    """Decide everything about a job, or refuse. Reads the machine, changes nothing."""
+    try:
+        environment = decode_environment(request.environment)
+        settings = _settings(environment)
+    except ValueError as error:
+        return Refused(code=RefusalCode.BAD_REQUEST, message=str(error))
+    except StateError as error:
+        return error.refusal
+    depth = _depth(environment, settings)
+    if isinstance(depth, Refused):
+        return depth
+    text = _task_text(request, home)
+    if isinstance(text, Refused):
+        return text
+    refused = _check_cwd(request.cwd)
+    if refused is not None:
+        return refused
+    resolved = _choose(request, registry, environment, settings)
+    if isinstance(resolved, Refused):
+        return resolved
+    lane = registry.get(resolved.lane)
+    if isinstance(lane, Refused):
+        return lane
+    refused = _check_verb(request, lane, registry) or _check_denied(resolved, settings)
+    if refused is not None:
+        return refused
+    return _plan(request, text, lane, resolved, host_for(lane, environment, settings), settings, depth, mint(random(8)))
+
+
+def _plan(  # noqa: PLR0913, PLR0917  the parts of one draft
+    request: JobRequest,
+    text: str,
+    lane: Lane,
+    resolved: Resolved,
+    host: Host,
+    settings: Settings,
+    depth: int,
+    marker_id: str,
+) -> Draft | Refused:
+    discipline = settings.flag("build_discipline") if settings.is_set("build_discipline") else None
+    prompt = text
+    if lane.scaffold:
+        prompt = scaffold(
+            text,
+            tier=resolved.tier,
+            verb=request.verb,
+            effort=request.effort,
+            marker_id=marker_id,
+            agentic=lane.agentic,
+            build_discipline=discipline,
+        )
+    task = Task(
+        verb=request.verb,
+        prompt=prompt,
+        cwd=request.cwd,
+        model=resolved.model,
+        effort=request.effort,
+        tier=resolved.tier,
+        allow_downgrade=request.allow_downgrade or settings.flag("allow_downgrade"),
+    )
+    launch = lane.plan(task, host)
+    if isinstance(launch, Refused):
+        return launch
+    plan = Plan(
+        lane=lane.name,
+        vehicle=lane.vehicle,
+        model=resolved.model,
+        tier=resolved.tier.value,
+        effort=request.effort.value if request.effort else None,
+        verb=request.verb.value,
+        posture=lane.verbs[request.verb].value,
+        argv=tuple(_printable(item) for item in launch.argv),
+        cwd=request.cwd,
+        stdin="/dev/null" if launch.stdin is None else f"the prompt ({len(launch.stdin)} bytes)",
+        env_set=tuple(sorted(launch.env_set)),
+        env_stripped=tuple(sorted(launch.env_strip)),
+        gate=_gate_words(lane),
+        cost=lane.billing.words,
+        notices=(*resolved.notices, *launch.notices),
+    )
+    return Draft(
+        request=request,
+        task_text=text,
+        prompt=prompt,
+        marker_id=marker_id,
+        lane=lane,
+        resolved=resolved,
+        launch=launch,
+        environment=host.environment,
+        depth=depth,
+        settings=settings,
+        plan=plan,
+    )
+
+
+def create(draft_: Draft, home: Home, *, umask: int, now: float | None = None, random: Callable[[int], bytes] = os.urandom) -> tuple[JobRecord, JobFolder]:
+    """Make the job's folder and its record. Raises StateError; then nothing is left behind."""
+    at = time.time() if now is None else now
+    home.preflight()
+    while True:
+        job_id = new_job_id(at, random(6))
+        try:
+            folder = JobFolder.create(home, job_id)
+            break
+        except FileExistsError:
+            continue
+    try:
+        _fill(folder, draft_, umask)
+    except StateError:
+        folder.remove()
+        raise
+    _forget_spool(draft_.request, home)
+    return _record(draft_, job_id, at), folder
+
+
+def _fill(folder: JobFolder, draft_: Draft, umask: int) -> None:
+    launch, job = draft_.launch, os.fspath(folder.path)
+    folder.write(PROMPT, draft_.prompt.encode("utf-8", "surrogatepass"))
+    if launch.stdin is not None:
+        folder.write(STDIN, launch.stdin)
+    for file in launch.files:
+        folder.write(file.name, file.content)
+    folder.write_json(PLAN, draft_.plan.model_dump(mode="json"))
+    start = {
+        "argv": [item.replace("{job}", job) for item in launch.argv],
+        "env": {**_environment(draft_, folder.job_id), **{k: v.replace("{job}", job) for k, v in launch.env_set.items()}},
+        "cwd": draft_.request.cwd,
+        "stdin": STDIN if launch.stdin is not None else None,
+        "umask": umask,
+    }
+    folder.write(LAUNCH, json.dumps(start).encode())
+
+
+def _record(draft_: Draft, job_id: str, at: float) -> JobRecord:
+    request, lane, resolved = draft_.request, draft_.lane, draft_.resolved
+    return JobRecord(
+        job_id=job_id,
+        label=request.label,
+        lane=lane.name,
+        vehicle=lane.vehicle,
+        provider=lane.provider,
+        verb=request.verb,
+        posture=lane.verbs[request.verb].value,
+        model=resolved.model,
+        tier=resolved.tier,
+        effort=request.effort,
+        cwd=request.cwd,
+        local=lane.locality is Locality.LOCAL,
+        streamed=lane.liveness.streamed,
+        agentic=lane.agentic,
+        timeout_s=request.timeout_s,
+        windows={key: draft_.settings.number(key) or 0.0 for key in WINDOWS if draft_.settings.is_set(key)},
+        state=JobState.QUEUED,
+        accepted_at=at,
+        marker_id=draft_.marker_id,
+    )
+
+
+def _environment(draft_: Draft, job_id: str) -> dict[str, str]:
+    """Return the caller's environment less what the lane strips, plus who the delegate is."""
+    strip = draft_.launch.env_strip
+    prefixes = tuple(name[:-1] for name in strip if name.endswith("*"))
+    kept = {
+        name: value
+        for name, value in draft_.environment.items()
+        if name not in strip and not (prefixes and name.startswith(prefixes))
+    }
+    if draft_.settings.flag("delegate_git_identity") and not any(name in kept for name in _GIT_IDENTITY):
+        kept |= {name: _GIT_NAME if name.endswith("NAME") else _GIT_EMAIL for name in _GIT_IDENTITY}
+    kept["OUTSOURCERER_DEPTH"] = str(draft_.depth + 1)
+    kept[JOB_VARIABLE] = job_id
+    kept["PWD"] = draft_.request.cwd
+    return kept
+
+
+def _settings(environment: Mapping[str, str]) -> Settings:
+    path = config_file(environment)
+    return Settings.load(environment, read_config(path), source=path)
+
+
+def _depth(environment: Mapping[str, str], settings: Settings) -> int | Refused:
+    """Return how deep the caller is; a depth that can't be read counts as too deep."""
+    word = environment.get("OUTSOURCERER_DEPTH") or environment.get("OSRC_DEPTH") or "0"
+    most = int(settings.number("max_depth") or 1)
+    if not word.isascii() or not word.isdigit() or len(word) > 6 or int(word) >= most:
+        return Refused(
+            code=RefusalCode.RECURSION,
+            message=f"this is a delegate already (depth {word[:20]!r} of at most {most}): it may not delegate further",
+            hint="OUTSOURCERER_MAX_DEPTH=2 allows one level more",
+        )
+    return int(word)
+
+
+def _task_text(request: JobRequest, home: Home) -> str | Refused:
+    text = request.task
+    if (text is None) == (request.task_file is None):
+        return Refused(code=RefusalCode.BAD_TASK, message="give exactly one of a task and a task file")
+    if request.task_file is not None:
+        try:
+            path = Path(request.task_file)
+            spooled = path.parent == home.spool_dir
+            data = read_private(path, TASK_LIMIT) if spooled else path.read_bytes() if path.stat().st_size <= TASK_LIMIT else None
+            text = data.decode("utf-8") if data is not None else None
+        except (OSError, ValueError, StateError) as error:
+            return Refused(code=RefusalCode.BAD_TASK, message=f"the task file can't be used: {error}")
+        if text is None:
+            return Refused(code=RefusalCode.BAD_TASK, message="the task file is gone, or longer than 64 MiB")
+    if text is None or not text.strip():
+        return Refused(code=RefusalCode.BAD_TASK, message="the task is empty", hint='say what is to be done: osrc run "..."')
+    if _UNEXPANDED.fullmatch(text.strip()):
+        return Refused(
+            code=RefusalCode.BAD_TASK,
+            message=f"the task is the unexpanded name {text.strip()[:60]}: the variable was not filled in",
+            hint="use double quotes around it, or set it first",
+        )
+    if "\0" in text:
+        return Refused(code=RefusalCode.BAD_TASK, message=f"the task has a NUL character at position {text.index(chr(0))}")
+    return text
+
+
+def _check_cwd(cwd: str) -> Refused | None:
+    if not os.path.isabs(cwd) or "\0" in cwd:  # noqa: PTH117  a string check
+        return Refused(code=RefusalCode.BAD_CWD, message="the working folder must be an absolute path")
+    if not os.path.isdir(cwd):  # noqa: PTH112  a plain look
+        return Refused(
+            code=RefusalCode.BAD_CWD,
+            message=f"the working folder does not exist: {_printable(cwd)}",
+            hint="go to a folder that exists, or give one with --cwd",
+        )
+    if not os.access(cwd, os.R_OK | os.X_OK):
+        return Refused(code=RefusalCode.BAD_CWD, message=f"the working folder can't be entered: {_printable(cwd)}")
+    return None
+
+
+def _choose(request: JobRequest, registry: Registry, environment: Mapping[str, str], settings: Settings) -> Resolved | Refused:
+    found = resolve(
+        request.model,
+        request.lane,
+        request.tier,
+        lanes=registry.tiers(),
+        default_lane=settings.text("provider"),
+        default_model=settings.text("model"),
+    )
+    if not isinstance(found, ChooseByReadiness):
+        return found
+    missing = []
+    for candidate in found.candidates:
+        lane = registry.get(candidate.lane)
+        if isinstance(lane, Refused) or request.verb not in lane.verbs:
+            continue
+        readiness = probe(lane, environment, settings, ask_version=False)
+        if usable(readiness):
+            return candidate
+        missing.append(f"{lane.name}: {readiness.detail}")
+    return Refused(
+        code=RefusalCode.LANE_NOT_READY,
+        message=f"no lane is ready for {request.verb.value} ({'; '.join(missing) or 'none can do it'})",
+        hint="osrc lanes says what each one needs",
+    )
+
+
+def _check_verb(request: JobRequest, lane: Lane, registry: Registry) -> Refused | None:
+    if request.verb in lane.verbs:
+        return None
+    able = []
+    for name in registry.names():
+        other = registry.get(name)
+        if not isinstance(other, Refused) and request.verb in other.verbs:
+            able.append(name)
+    return Refused(
+        code=RefusalCode.VERB_UNSUPPORTED,
+        message=f"the lane {lane.name} can't honour {request.verb.value}; lanes that can: {', '.join(able) or 'none'}",
+        hint=f"osrc {request.verb.value} --lane {able[0]} ..." if able else "osrc lanes",
+    )
+
+
+def _check_denied(resolved: Resolved, settings: Settings) -> Refused | None:
+    model = resolved.model
+    for entry in settings.words("model_denylist"):
+        if model is not None and (model == entry or ("*" in entry and fnmatchcase(model, entry))):
+            return Refused(
+                code=RefusalCode.DENIED,
+                message=f"the model {model} is on your denylist ({settings.origin('model_denylist')})",
+                hint="choose another model with -m",
+            )
+    return None
+
+
+def _gate_words(lane: Lane) -> str:
+    if lane.locality is Locality.LOCAL:
+        return "local: nothing leaves this machine"
+    return f"cloud: the task, and what {lane.vehicle} reads while it works, leaves this machine"
+
+
+def _forget_spool(request: JobRequest, home: Home) -> None:
+    if request.task_file is not None and Path(request.task_file).parent == home.spool_dir:
+        Path(request.task_file).unlink(missing_ok=True)
+
+
+def _printable(text: str) -> str:
+    return text.encode("utf-8", "backslashreplace").decode()

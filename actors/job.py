@@ -1,0 +1,637 @@
+"""One delegated job as an actor: a thin shell around the job machine, the lane's parser and the verdict.
+
+What it is told becomes an event of the machine; what the machine answers is journalled first and done
+then. Restarting it replays its record and its logs: it never sends a prompt again, because an attempt
+can be claimed only once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, assert_never
+
+from ..lanes.contract import Ending, Lane, Task
+from ..lanes.evidence import hopeless
+from ..lanes.outcome import Verdict, judge
+from ..messages.facts import (
+    Fact,
+    JobEnded,
+    JobEnding,
+    JobLaunching,
+    JobProgressed,
+    JobSpawned,
+    JobStateChanged,
+)
+from ..messages.internal import (
+    CancelJob,
+    FactsCommitted,
+    JobFinished,
+    OutputArrived,
+    OutputDrained,
+    ShimNoticed,
+    TickDue,
+    TreeEnded,
+    TreeLooked,
+)
+from ..messages.job import Cost, ExitStatus, Identity, JobRecord
+from ..messages.lane_events import FailureKind
+from ..messages.vocabulary import JobState
+from ..state import job_machine as machine
+from ..state.errors import StateError
+from ..state.identity import boot_id, identify, look
+from ..state.job_folder import LAST, WATCH, JobFolder
+from ..state.job_machine import JobMachine, ProcessState
+from ..state.watchdog import CAUSE_STATES, Cause, policy_for
+from .base import Actor, log
+from .job_output import Heard, JobOutput
+from .journal import Append
+from .services import Services
+from .spawner import SpawnError
+from .tree import end_tree, in_background, look_at_tree
+
+LAUNCH_TICK_S = 1.0
+CLAIM_AFTER_S = 5.0
+"""How long a shim may take to claim its attempt before the attempt is claimed from it."""
+LEAVING_TICK_S = 0.25
+LEAVING_S = 8.0
+"""How long a shim may take to end what its delegate left behind."""
+MARKER_FACTS = 200
+"""Most progress markers of one job that are journalled."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What the watchdog found, as the verdict table wants it."""
+
+    state: JobState
+    reason: str
+
+
+class Job(Actor):
+    """See the module."""
+
+    def __init__(self, *, record: JobRecord, services: Services, epoch: int, fresh: bool, **common: Any) -> None:  # noqa: ANN401  the base class's
+        super().__init__(**common)
+        self.record = record
+        self.services = services
+        self._epoch = epoch
+        self._fresh = fresh
+        """True for a job whose first launch was journalled together with its acceptance just now."""
+        self._tokens = 0
+        self._pending: dict[int, Callable[[], None]] = {}
+        self._tick: int | None = None
+        self._launched_at = 0.0
+        self._exit_seen_at: float | None = None
+        self._drained = False
+        self._shim_gone = False
+        self._ended = False
+        self._survivors: tuple[int, ...] = ()
+        self._marker_facts = 0
+        self._cpu_s = -1.0
+        self._looked_at = 0.0
+        self._notes: list[str] = []
+        self._output: JobOutput | None = None
+
+    # --- start and recovery
+
+    def started(self) -> None:
+        """Begin the first launch, or take up where an earlier actor or supervisor was."""
+        self.folder = JobFolder(self.services.home.job_dir(self.record.job_id))
+        lane = self.services.lane(self.record.lane)
+        if lane is None:
+            self._conclude(
+                Verdict(state=JobState.FAILED, exit=1, reason=f"lane-gone: no lane is called {self.record.lane}", outcome="blocked")
+            )
+            return
+        self.lane: Lane = lane
+        self.policy = policy_for(
+            self.record.windows.get,
+            tier=self.record.tier,
+            verb=self.record.verb,
+            streamed=lane.liveness.streamed,
+            agentic=lane.agentic,
+            timeout_s=self.record.timeout_s,
+            stall_kill_floor_s=lane.liveness.stall_kill_floor_s,
+            first_output_s=lane.liveness.first_output_s,
+            final_grace_s=lane.liveness.final_grace_s,
+        )
+        self.task = Task(
+            verb=self.record.verb,
+            prompt="",
+            cwd=self.record.cwd,
+            model=self.record.model,
+            effort=self.record.effort,
+            tier=self.record.tier,
+        )
+        self._launched_at = self.services.clock.now().mono
+        if self._fresh:
+            self.machine = JobMachine(state=JobState.LAUNCHING, attempt=self.record.attempt)
+            self._perform((machine.Launch(self.record.attempt),))
+            self._write_meta()
+        else:
+            self._take_up()
+        self._schedule()
+
+    def _take_up(self) -> None:
+        """Find the truth on disk."""
+        saved = self.folder.read_json(WATCH) or {}
+        kept = machine.restore(saved.get("machine", {}))
+        state = self.record.state
+        if state is JobState.QUEUED:
+            self.machine = JobMachine()
+            self._step(machine.CancelRequested() if self.record.cancel_requested else machine.SlotGranted())
+            return
+        cause = Cause(self.record.ending) if self.record.ending in set(Cause) else None
+        if self.record.cancel_requested:
+            cause = cause or Cause.CANCEL
+        watch = kept.watch if kept.attempt == self.record.attempt else machine.JobMachine().watch
+        self.machine = JobMachine(state=state, attempt=self.record.attempt, watch=watch, cause=cause)
+        if state is JobState.LAUNCHING:
+            self._check_launch(patience_s=0.0)
+            return
+        spawn = self.folder.read_spawn(self.record.attempt)
+        if spawn is not None:
+            self._know(spawn.shim, spawn.delegate)
+        self._follow(seen_before=saved.get("read"))
+        if self.folder.read_exit() is not None:
+            self._exit_noticed()
+        elif cause is not None:
+            self._end_tree(cause, self.policy.kill_grace_s)
+
+    def _know(self, shim: Identity | None, delegate: Identity | None) -> None:
+        self.record = self.record.model_copy(update={"shim": shim, "delegate": delegate})
+
+    # --- messages
+
+    def receive(self, message: object) -> None:
+        """One flat match over what a job can be told."""
+        if self._ended and not isinstance(message, FactsCommitted):
+            return
+        match message:
+            case FactsCommitted(token=token):
+                then = self._pending.pop(token, None)
+                if then is not None:
+                    then()
+            case OutputArrived():
+                self._hear(message)
+            case OutputDrained():
+                self._drained = True
+                if message.missing:
+                    self._notes.append("a log could not be read to its end")
+                self._judge_if_complete()
+            case ShimNoticed():
+                self._noticed(message)
+            case TickDue():
+                self._tick = None
+                self._ticked()
+                self._schedule()
+            case TreeLooked():
+                self._cpu_s, self._looked_at = message.cpu_s, self.services.clock.now().mono
+                self._step(machine.Looked(files=message.files, busy=message.busy))
+            case TreeEnded():
+                self._survivors = message.survivors
+                self._ticked()
+            case CancelJob():
+                self._cancel(at_once=message.at_once)
+            case _:
+                super().receive(message)
+
+    def stopping(self, reason: str) -> None:
+        """Leave the delegate running, or end it and wait for its record (``cancel``)."""
+        if reason == "cancel" and not self._ended:
+            self.services.directory.tell(self.name, CancelJob(at_once=True))
+            self._stop_when_ended = True
+            return
+        self._let_go()
+        self.finished()
+
+    _stop_when_ended = False
+
+    def _let_go(self) -> None:
+        if self._tick is not None:
+            self.services.clock.forget(self._tick)
+        self.services.pump.forget(self.record.job_id)
+        if self._output is not None:
+            if not self._ended:
+                self._save_watch()
+            self._output.close()
+        self.services.board.drop(self.record.job_id)
+
+    # --- the machine
+
+    def _step(self, event: machine.Event) -> None:
+        before = self.machine
+        self.machine, effects = machine.step(before, event, self.services.clock.now(), self.policy)
+        said = [effect.sentence for effect in effects if isinstance(effect, machine.Announce)]
+        for sentence in said:
+            log.info("%s: %s", self.record.job_id, sentence)
+        facts = self._facts(before, event, effects, said[-1] if said else None)
+        if facts:
+            self._journal(facts, lambda: self._perform(effects))
+        else:
+            self._perform(effects)
+        if self.machine.state is JobState.CANCELED and not before.ended:
+            self._conclude(Verdict(state=JobState.CANCELED, exit=130, reason=Cause.CANCEL.value, outcome="abandoned"))
+
+    def _facts(
+        self, before: JobMachine, event: machine.Event, effects: Sequence[machine.Effect], said: str | None
+    ) -> list[Fact]:
+        job_id, facts = self.record.job_id, list[Fact]()
+        if isinstance(event, machine.Spawned):
+            facts.append(JobSpawned(job_id=job_id, shim=self.record.shim, delegate=self.record.delegate))
+        elif self.machine.state is not before.state and self.machine.state in machine.RUNNING_STATES:
+            facts.append(JobStateChanged(job_id=job_id, state=self.machine.state, reason=said))
+        for effect in effects:
+            if isinstance(effect, machine.Launch):
+                facts.append(JobLaunching(job_id=job_id, attempt=effect.attempt))
+            elif isinstance(effect, machine.EndTree) and effect.cause is not Cause.CANCEL:
+                facts.append(JobEnding(job_id=job_id, cause=effect.cause.value))
+        return facts
+
+    def _perform(self, effects: Sequence[machine.Effect]) -> None:
+        for effect in effects:
+            match effect:
+                case machine.Launch(attempt=attempt):
+                    self._launch(attempt)
+                case machine.EndTree(cause=cause, grace_s=grace_s):
+                    self._end_tree(cause, grace_s)
+                case machine.LookClosely():
+                    self._look_closely()
+                case machine.Judge():
+                    self._exit_seen_at = self.services.clock.now().mono
+                    self.services.pump.drain(self.record.job_id)
+                    self._judge_if_complete()
+                case machine.Announce():
+                    pass
+                case _:
+                    assert_never(effect)
+
+    # --- launch
+
+    def _launch(self, attempt: int) -> None:
+        self.record = self.record.model_copy(update={"attempt": attempt, "shim": None, "delegate": None})
+        self._launched_at = self.services.clock.now().mono
+        try:
+            self.services.spawner.spawn(self.folder.path, attempt)
+        except SpawnError as error:
+            log.error("%s: %s", self.record.job_id, error)
+            owner = {"by": "supervisor", **(identify_self() or {})}
+            if self.folder.claim(attempt, owner):
+                self._fail_launch(str(error))
+
+    def _fail_launch(self, sentence: str) -> None:
+        verdict = Verdict(state=JobState.FAILED, exit=1, reason=f"launch: {sentence}", outcome="blocked")
+        self._conclude(verdict, ExitStatus(error=sentence))
+
+    def _check_launch(self, patience_s: float) -> None:
+        """Find out what became of a launch; an attempt that nobody claimed is claimed and tried again."""
+        attempt = self.machine.attempt
+        spawn = self.folder.read_spawn(attempt)
+        if spawn is not None:
+            self._spawned(spawn.shim, spawn.delegate)
+            return
+        if self.folder.read_exit() is not None:
+            self._follow(seen_before=None)
+            self._exit_noticed()
+            return
+        claim = self.folder.read_claim(attempt)
+        waited = self.services.clock.now().mono - self._launched_at
+        if claim is None:
+            if waited < patience_s:
+                return
+            if not self.folder.claim(attempt, {"by": "supervisor", **(identify_self() or {})}):
+                return  # a shim was faster: the next tick sees it
+        elif claim.by != "supervisor":
+            shim = claim.process
+            if shim is None and waited < self.policy.launch_grace_s:
+                return
+            if shim is not None and look(shim.pid, shim.started, shim.boot_id) in ("running", "stopped"):
+                return
+            if self.folder.read_spawn(attempt) is not None or self.folder.read_exit() is not None:
+                return  # it wrote and left between our looks: the next tick sees it
+        # Claimed by a supervisor, or by a shim that died before its spawn record: the gate never
+        # opened, so no prompt was sent, and none ever will be for this attempt.
+        self._step(machine.Relaunched())
+
+    def _spawned(self, shim: Identity | None, delegate: Identity | None) -> None:
+        self._know(shim, delegate)
+        self._follow(seen_before=None)
+        self._step(machine.Spawned())
+        self._write_meta()
+        self._show()
+        if self.folder.read_exit() is not None:
+            self._exit_noticed()
+
+    def _follow(self, seen_before: dict[Any, int] | None) -> None:
+        """Read the output from its first byte: evidence is made anew, never kept half."""
+        if self._output is not None:
+            return
+        self._output = JobOutput(self.lane, self.task, self.record.marker_id, self.folder.file("events.jsonl"))
+        pid = self.record.delegate.pid if self.record.delegate is not None else None
+        self.services.pump.follow(
+            self.record.job_id, self.handle, self.folder.path, seen_before=seen_before, rescue_pid=pid
+        )
+
+    # --- watching
+
+    def _hear(self, arrived: OutputArrived) -> None:
+        assert self._output is not None  # noqa: S101  output only comes after _follow
+        heard = self._output.feed(arrived.data, arrived.stream)
+        self.services.pump.acknowledge(self.record.job_id)
+        if self.machine.state not in machine.RUNNING_STATES:
+            return
+        if not arrived.live:
+            self.machine = machine.recall(self.machine, initialised=heard.initialised, wrote=heard.wrote)
+            if heard.final:
+                self._step(machine.FinalSeen())
+            return
+        self._react(heard)
+        self._show()
+
+    def _react(self, heard: Heard) -> None:
+        assert self._output is not None  # noqa: S101  as above
+        if heard.final:
+            self._step(machine.FinalSeen())
+            self._schedule()
+        elif heard.waiting:
+            self._step(machine.LimitWait())
+        else:
+            self._step(machine.Life(initialised=heard.initialised, wrote=heard.wrote, acted=heard.acted))
+        if heard.asked and not heard.final:
+            self._step(machine.Asked())
+        evidence = self._output.evidence
+        if hopeless(evidence) is FailureKind.AUTH:
+            self._step(machine.Hopeless(Cause.AUTH))
+        refused = self.policy.permission_abort and evidence.denials >= self.policy.permission_abort
+        if refused and not self.record.verb.read_only and not evidence.writes:
+            self._step(machine.Hopeless(Cause.PERMISSION))
+        named = evidence.model != self.record.model_observed or evidence.conversation != self.record.conversation
+        if named or (heard.marked and self._marker_facts < MARKER_FACTS):
+            self._marker_facts += heard.marked
+            self.record = self.record.model_copy(
+                update={"model_observed": evidence.model, "conversation": evidence.conversation}
+            )
+            self._journal(
+                [
+                    JobProgressed(
+                        job_id=self.record.job_id,
+                        progress=evidence.progress,
+                        model_observed=evidence.model,
+                        conversation=evidence.conversation,
+                    )
+                ]
+            )
+
+    def _ticked(self) -> None:
+        if self.machine.state is JobState.LAUNCHING:
+            self._check_launch(patience_s=CLAIM_AFTER_S)
+        elif self._exit_seen_at is not None:
+            self._judge_if_complete()
+        elif self.machine.state in machine.RUNNING_STATES:
+            self._look_at_process()
+            self._save_watch()
+
+    def _look_at_process(self) -> None:
+        if self.folder.read_exit() is not None:
+            self._exit_noticed()
+            return
+        process = self._state_of(self.record.delegate)
+        if process is ProcessState.GONE and self._state_of(self.record.shim) is ProcessState.GONE:
+            if self.folder.read_exit() is None:
+                self._notes.append("its exit status was lost: the process that waits for it was killed")
+            self._step(machine.Exited())
+            return
+        if process in (ProcessState.GONE, ProcessState.ZOMBIE):
+            self._wake_shim()
+        self._step(machine.Tick(process))
+
+    @staticmethod
+    def _state_of(process: Identity | None) -> ProcessState:
+        if process is None:
+            return ProcessState.GONE
+        return ProcessState(look(process.pid, process.started, process.boot_id))
+
+    def _wake_shim(self) -> None:
+        """A shim that somebody stopped can't see its delegate end; let it go on."""
+        shim = self.record.shim
+        if shim is not None and self._state_of(shim) is ProcessState.STOPPED:
+            resume(shim)
+
+    def _look_closely(self) -> None:
+        delegate = self.record.delegate
+        if delegate is None or delegate.boot_id != boot_id():
+            self.handle.tell(TreeLooked(files=False, busy=False, cpu_s=0.0))
+            return
+        now, watch = self.services.clock.now(), self.machine.watch
+        record, policy, before = self.record, self.policy, self._cpu_s
+        over = now.mono - self._looked_at if before >= 0 else watch.age_s
+        since = now.wall - max(watch.silent_s, 0.0 if watch.wrote else watch.age_s)
+        in_background(
+            f"look:{record.job_id}",
+            self.handle,
+            lambda: look_at_tree(
+                job_id=record.job_id,
+                delegate=delegate,
+                shim=record.shim,
+                cwd=record.cwd,
+                since=since,
+                depth=policy.look_depth,
+                look_files=policy.look_files,
+                cpu_before_s=before,
+                over_s=over,
+            ),
+        )
+
+    # --- the end
+
+    def _cancel(self, *, at_once: bool) -> None:
+        if self.machine.state is JobState.LAUNCHING:
+            self._step(machine.CancelRequested(at_once=at_once))
+            if self.folder.claim(self.machine.attempt, {"by": "supervisor", **(identify_self() or {})}):
+                self._step(machine.Relaunched())
+            return
+        self._step(machine.CancelRequested(at_once=at_once))
+
+    def _end_tree(self, cause: Cause, grace_s: float) -> None:
+        log.info("%s: ending its processes: %s", self.record.job_id, cause.value)
+        record = self.record
+        in_background(
+            f"end:{record.job_id}",
+            self.handle,
+            lambda: TreeEnded(survivors=end_tree(record.job_id, record.delegate, record.shim, grace_s)),
+        )
+
+    def _noticed(self, notice: ShimNoticed) -> None:
+        if notice.what == "spawned":
+            if self.machine.state is JobState.LAUNCHING:
+                self._check_launch(patience_s=CLAIM_AFTER_S)
+            return
+        if notice.what == "gone":
+            self._shim_gone = True
+            self._survivors = notice.survivors or self._survivors
+        if self._exit_seen_at is None:
+            if self.machine.state is JobState.LAUNCHING:
+                self._check_launch(patience_s=CLAIM_AFTER_S)
+            elif self.folder.read_exit() is not None:
+                self._exit_noticed()
+        else:
+            self._judge_if_complete()
+
+    def _exit_noticed(self) -> None:
+        if self._exit_seen_at is None:
+            self._step(machine.Exited())
+
+    def _judge_if_complete(self) -> None:
+        """Give the verdict once all output is read and the shim has cleaned up, or had time to."""
+        if self._exit_seen_at is None or not self._drained or self._ended:
+            return
+        if not self._shim_gone and self._state_of(self.record.shim) is not ProcessState.GONE:
+            if self.services.clock.now().mono - self._exit_seen_at < LEAVING_S:
+                self._schedule()
+                return
+            self._notes.append("what the delegate left running did not end in time")
+        assert self._output is not None  # noqa: S101  it was drained
+        found = self.folder.read_exit()
+        status = found.status if found is not None else ExitStatus(lost=True)
+        if found is not None and found.damaged:
+            self._notes.append("the exit record was damaged and set aside")
+        self._output.finish(status)
+        evidence = self._output.evidence
+        ending = Ending(exit=status, turn=evidence.turn, retries=evidence.retry_statuses)
+        cause = self.machine.cause
+        verdict = judge(
+            evidence,
+            status,
+            watchdog=Found(CAUSE_STATES[cause], cause.value) if cause in CAUSE_STATES and cause is not Cause.CANCEL else None,
+            cancel=cause is Cause.CANCEL,
+            failure=self.lane.classify(ending),
+            verb=self.record.verb,
+        )
+        self._step(machine.Judged(verdict.state))
+        self._conclude(verdict, status)
+
+    def _conclude(self, verdict: Verdict, status: ExitStatus | None = None) -> None:
+        """Write the result, journal the end, and leave once that is on disk."""
+        self._ended = True
+        evidence = self._output.evidence if self._output is not None else None
+        if self._survivors:
+            self._notes.append(f"still running after the end: {', '.join(map(str, self._survivors))}")
+        ended = JobEnded(
+            job_id=self.record.job_id,
+            state=verdict.state,
+            exit=verdict.exit,
+            exit_status=status,
+            reason=verdict.reason,
+            outcome=verdict.outcome,
+            progress=evidence.progress if evidence else self.record.progress,
+            cost=self._cost(),
+            model_observed=evidence.model if evidence else self.record.model_observed,
+            conversation=evidence.conversation if evidence else self.record.conversation,
+            note="; ".join([*( [verdict.note] if verdict.note else []), *self._notes]) or None,
+        )
+        if evidence is not None and evidence.answer:
+            try:
+                self.folder.write(LAST, evidence.answer.encode("utf-8", "replace"))
+            except StateError as error:
+                ended = ended.model_copy(update={"note": f"{ended.note or ''} the result could not be written: {error}".strip()})
+        self._journal([ended], lambda: self._leave(ended))
+
+    def _leave(self, ended: JobEnded) -> None:
+        self.record = self.record.model_copy(
+            update={
+                **ended.model_dump(exclude={"kind", "job_id", "revises"}),
+                "exit_status": ended.exit_status,
+                "progress": ended.progress,
+                "cost": ended.cost,
+                "ended": self.services.clock.now().wall,
+            }
+        )
+        self._write_meta()
+        self._let_go()
+        if self.parent is not None:
+            self.parent.tell(JobFinished(job_id=self.record.job_id))
+        self.finished()
+
+    def _cost(self) -> Cost:
+        billing = self.lane.billing if hasattr(self, "lane") else None
+        usage = self._output.evidence.usage if self._output is not None else None
+        if billing is None:
+            return Cost()
+        if billing.kind == "free":
+            return Cost(kind="free", cash_usd=0.0, measured=True, tokens=usage)
+        if billing.kind == "plan":
+            return Cost(kind="plan", cash_usd=0.0, measured=True, plan=billing.plan, tokens=usage)
+        cash = self._output.evidence.cash_usd if self._output is not None else None
+        return Cost(kind=billing.kind, cash_usd=cash, measured=False, plan=billing.plan, tokens=usage)
+
+    # --- small things
+
+    def _journal(self, facts: Sequence[Fact], then: Callable[[], None] | None = None) -> None:
+        self._tokens += 1
+        if then is not None:
+            self._pending[self._tokens] = then
+        append = Append(
+            writer=self.name, epoch=self._epoch, facts=tuple(facts), to=self.handle, token=self._tokens
+        )
+        self.services.directory.tell("journal", append)
+
+    def _schedule(self) -> None:
+        if self._tick is not None:
+            self.services.clock.forget(self._tick)
+        if self._ended:
+            return
+        if self.machine.state is JobState.LAUNCHING:
+            delay = LAUNCH_TICK_S
+        elif self._exit_seen_at is not None:
+            delay = LEAVING_TICK_S
+        else:
+            delay = machine.next_tick_s(self.machine, self.policy)
+        self._tick = self.services.clock.later(delay, self.handle, TickDue())
+
+    def _show(self) -> None:
+        if self._output is None:
+            return
+        evidence = self._output.evidence
+        figures = {
+            "progress": evidence.progress.model_dump(),
+            "model_observed": evidence.model,
+            "silent_s": round(self.machine.watch.silent_s, 1),
+            "tokens": evidence.usage.model_dump() if evidence.usage else None,
+        }
+        self.services.board.put(self.record.job_id, figures)
+
+    def _save_watch(self) -> None:
+        """Keep where the watchdog stands; losing it costs nothing but patience."""
+        if self._output is None:
+            return
+        try:
+            self.folder.write_json(WATCH, {"machine": machine.snapshot(self.machine), "read": self._output.bytes})
+        except StateError as error:
+            log.warning("%s: the watchdog's place can't be kept: %s", self.record.job_id, error)
+
+    def _write_meta(self) -> None:
+        """Keep the record's second copy; a full disk costs the copy, not the job."""
+        try:
+            self.folder.write_meta(self.record)
+        except StateError as error:
+            log.warning("%s: %s", self.record.job_id, error)
+
+
+def identify_self() -> dict[str, Any] | None:
+    """Return this process's identity as a plain object."""
+    import os  # noqa: PLC0415  one call
+
+    found = identify(os.getpid())
+    return dict(found) if found else None
+
+
+def resume(process: Identity) -> None:
+    """Let a stopped process of ours go on."""
+    import contextlib  # noqa: PLC0415  rare
+    import os  # noqa: PLC0415
+    import signal  # noqa: PLC0415
+
+    if look(process.pid, process.started, process.boot_id) == "stopped":
+        with contextlib.suppress(OSError):
+            os.kill(process.pid, signal.SIGCONT)

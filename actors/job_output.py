@@ -1,0 +1,150 @@
+"""One job's output on its way to evidence: parser, marker scanner, fold, and the typed event log."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..lanes.contract import Lane, Parser, Stream, Task
+from ..lanes.evidence import Evidence, fold
+from ..lanes.markers import MarkerScanner
+from ..messages.job import ExitStatus
+from ..messages.lane_events import (
+    LaneEvent,
+    Marked,
+    MarkerKind,
+    Retrying,
+    Spoke,
+    ToolCalled,
+    TurnEnded,
+)
+from .base import log
+
+EVENT_LOG_LIMIT = 64 * 1024 * 1024
+WAITING_STATUSES = frozenset({408, 429, 500, 502, 503, 504, 529})
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """What one piece of output meant to the job."""
+
+    initialised: bool = False
+    wrote: bool = False
+    acted: bool = False
+    final: bool = False
+    waiting: bool = False
+    """The last thing heard is that the CLI waits for its provider."""
+    asked: bool = False
+    marked: bool = False
+
+
+class JobOutput:
+    """Holds the evidence of one attempt."""
+
+    def __init__(self, lane: Lane, task: Task, marker_id: str | None, events_path: Path) -> None:
+        self.evidence = Evidence()
+        self._parser: Parser = lane.parser(task)
+        self._scanner = MarkerScanner(marker_id)
+        self._events = EventLog(events_path)
+        self.bytes: dict[str, int] = {"out": 0, "err": 0}
+
+    def feed(self, data: bytes, stream: str) -> Heard:
+        """Take a piece of output."""
+        self.bytes[stream] += len(data)
+        return self._take(self._parser.feed(data, Stream(stream)))
+
+    def finish(self, exit_status: ExitStatus) -> Heard:
+        """Take the end of output."""
+        heard = self._take(self._parser.finish(exit_status))
+        self._events.close()
+        return heard
+
+    def close(self) -> None:
+        """Let go of the event log without ending the turn."""
+        self._events.close()
+
+    def _take(self, parsed: Iterable[LaneEvent]) -> Heard:
+        events = self._scanner.scan(parsed)
+        before = self.evidence
+        acted = final = waiting = asked = marked = False
+        for event in events:
+            self.evidence = fold(self.evidence, event)
+            match event:
+                case Spoke() | ToolCalled():
+                    acted, final, waiting = True, False, False
+                case TurnEnded():
+                    final, waiting = not event.synthetic, False
+                case Retrying():
+                    waiting = event.status is None or event.status in WAITING_STATUSES
+                case Marked(signed=True, marker=marker):
+                    marked = True
+                    asked = asked or marker is MarkerKind.NEED_INPUT
+                case _:
+                    pass
+        self._events.write(events)
+        return Heard(
+            initialised=self.evidence.initialised,
+            wrote=self.evidence.writes > before.writes,
+            acted=acted,
+            final=final,
+            waiting=waiting,
+            asked=asked,
+            marked=marked,
+        )
+
+
+class EventLog:
+    """``events.jsonl``: written anew by each reading of the output, so a replay doubles nothing.
+
+    It is a convenience made from ``out.log``: a full disk or its limit stops it, never the job.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._left = EVENT_LOG_LIMIT
+        self._descriptor: int | None = None
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
+        with contextlib.suppress(OSError):
+            self._descriptor = os.open(path, flags, 0o600)
+
+    def write(self, events: Iterable[LaneEvent]) -> None:
+        """Append events; pieces of one message that came together are written as one."""
+        if self._descriptor is None:
+            return
+        data = b"".join(event.model_dump_json().encode() + b"\n" for event in _joined(events))
+        if not data:
+            return
+        self._left -= len(data)
+        try:
+            if self._left < 0:
+                log.warning("%s reached its limit of %d bytes and ends here", self._path, EVENT_LOG_LIMIT)
+                self.close()
+            else:
+                os.write(self._descriptor, data)
+        except OSError as error:
+            log.warning("%s can't be written (%s): it ends here, the job goes on", self._path, error.strerror)
+            self.close()
+
+    def close(self) -> None:
+        """Close; repeating it is harmless."""
+        if self._descriptor is not None:
+            with contextlib.suppress(OSError):
+                os.close(self._descriptor)
+            self._descriptor = None
+
+
+def _joined(events: Iterable[LaneEvent]) -> Iterable[LaneEvent]:
+    pieces: list[str] = []
+    for event in events:
+        if isinstance(event, Spoke) and event.partial:
+            pieces.append(event.text)
+            continue
+        if pieces:
+            yield Spoke(text="".join(pieces), partial=True)
+            pieces = []
+        yield event
+    if pieces:
+        yield Spoke(text="".join(pieces), partial=True)

@@ -1,0 +1,301 @@
+"""All delegated jobs: acceptance, the queue and its slots, cancelling, adoption; supervisor of the job actors.
+
+A job exists once its acceptance is journalled, not before. It has an actor only while it has, or gets,
+a process: a queued one costs a line in a queue.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..messages.facts import ChildCrashed, Fact, JobAccepted, JobCancelRequested, JobEnded, JobLaunching
+from ..messages.internal import CancelJob, FactsCommitted, FactsRefused, JobFinished
+from ..messages.job import JobId, JobRecord
+from ..messages.refusals import RefusalCode, Refused
+from ..messages.vocabulary import JobState
+from ..state.errors import StateError
+from ..state.identity import look
+from ..state.job_folder import JobFolder
+from ..state.restart_budget import RestartBudget
+from ..state.store import Reader
+from .base import Handle, Query, ReplyPort, log, start
+from .job import Job
+from .journal import Append
+from .notices import job_actor
+from .services import Services
+from .supervisor import ChildSpec, Restart, Strategy, Supervisor
+from .tree import end_tree, in_background
+
+CANCEL_S = 20.0
+"""How long one job may take to end when the supervisor is stopped with ``cancel``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Submit:
+    """Gateway → Jobs: this job's folder is ready. Answered ``True`` once journalled, or refused."""
+
+    record: JobRecord
+
+
+@dataclass(frozen=True, slots=True)
+class Cancel:
+    """Gateway → Jobs: end these jobs. Answered ``True`` once that is journalled."""
+
+    jobs: tuple[JobId, ...]
+    at_once: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Adopt:
+    """Gateway → Jobs: this live job's own command is gone; look after it."""
+
+    job_id: JobId
+
+
+@dataclass(slots=True)
+class _Waiting:
+    """What is done when an append is committed."""
+
+    port: ReplyPort | None
+    record: JobRecord | None = None
+    slot: bool = False
+    cancel: Cancel | None = None
+
+
+class Jobs(Supervisor):
+    """See the module."""
+
+    def __init__(self, *, services: Services, max_jobs: int, **common: Any) -> None:  # noqa: ANN401  the base class's
+        super().__init__(
+            clock=services.clock,
+            strategy=Strategy.ONE_FOR_ONE,
+            # Crashes of one job must not take the others along: a job is bounded by its own budget,
+            # this number only stops a storm in which every job crashes.
+            budget=RestartBudget(400, 60.0),
+            **common,
+        )
+        self.services = services
+        self._most = max_jobs
+        self._epoch = next(services.epochs)
+        self._running: set[str] = set()
+        self._queue: deque[str] = deque()
+        self._waiting: dict[int, _Waiting] = {}
+        self._appends = 0
+
+    # --- start
+
+    def started(self) -> None:
+        """Adopt every live job that nobody else looks after."""
+        super().started()
+        for record in self._live():
+            if _owned_by_other(record):
+                log.info("%s is looked after by the command that started it", record.job_id)
+            elif not self.services.attached or _owned_by_us(record):
+                self._take(record)
+        self.services.ready.set()
+
+    def _live(self) -> list[JobRecord]:
+        with Reader(self.services.home.database) as reader:
+            return [JobRecord.model_validate(record) for record in reader.live()]
+
+    def _take(self, record: JobRecord) -> None:
+        job_id = record.job_id
+        if job_id in self._running or job_id in self._queue:
+            return
+        if record.state is JobState.QUEUED and not record.cancel_requested and len(self._running) >= self._most:
+            self._queue.append(job_id)
+            return
+        self._run(job_id, None)
+
+    # --- messages
+
+    def receive_own(self, message: object) -> None:
+        """One flat match over what Jobs can be told."""
+        match message:
+            case Submit(record=record):
+                self._submit(record)
+            case Cancel():
+                self._cancel(message)
+            case Adopt(job_id=job_id):
+                self._adopt(job_id)
+            case FactsCommitted(token=token):
+                self._committed(token)
+            case FactsRefused(token=token, refusal=refusal):
+                waiting = self._waiting.pop(token)
+                if waiting.slot and waiting.record is not None:
+                    self._running.discard(waiting.record.job_id)
+                if waiting.port is not None:
+                    waiting.port.set(refusal)
+            case JobFinished(job_id=job_id):
+                self._free(job_id)
+            case _End(survivors=survivors):
+                if survivors:
+                    log.error("processes that would not end: %s", survivors)
+            case _:
+                super().receive_own(message)
+
+    def _submit(self, record: JobRecord) -> None:
+        slot = len(self._running) < self._most and not self._queue
+        facts: list[Fact] = []
+        if slot:
+            self._running.add(record.job_id)
+            record = record.model_copy(update={"state": JobState.LAUNCHING, "attempt": 1})
+            facts = [JobAccepted(job_id=record.job_id, record=record), JobLaunching(job_id=record.job_id, attempt=1)]
+        else:
+            facts = [JobAccepted(job_id=record.job_id, record=record)]
+        port = self.query.port if isinstance(self.query, Query) else None
+        self._append(facts, _Waiting(port=port, record=record, slot=slot), may_wait=False)
+
+    def _cancel(self, cancel: Cancel) -> None:
+        facts = [JobCancelRequested(job_id=job_id, at_once=cancel.at_once) for job_id in cancel.jobs]
+        port = self.query.port if isinstance(self.query, Query) else None
+        self._append(facts, _Waiting(port=port, cancel=cancel))
+
+    def _committed(self, token: int) -> None:
+        waiting = self._waiting.pop(token, None)
+        if waiting is None:
+            return
+        if waiting.record is not None:
+            job_id = waiting.record.job_id
+            if waiting.slot:
+                self._run(job_id, waiting.record)
+            else:
+                self._keep_meta(waiting.record)
+                self._queue.append(job_id)
+                self._next()
+        if waiting.cancel is not None:
+            for job_id in waiting.cancel.jobs:
+                self._cancel_one(job_id, at_once=waiting.cancel.at_once)
+        if waiting.port is not None:
+            waiting.port.set(True)
+
+    def _cancel_one(self, job_id: str, *, at_once: bool) -> None:
+        if job_id in self._queue:
+            self._queue.remove(job_id)
+            self._append([_ended(job_id, JobState.CANCELED, 130, "canceled on request", "canceled")])
+        elif self.child(job_actor(job_id)) is not None:
+            self.services.directory.tell(job_actor(job_id), CancelJob(at_once=at_once))
+        else:
+            self._adopt(job_id)
+
+    def _adopt(self, job_id: str) -> None:
+        if job_actor(job_id) in self.children() or job_id in self._queue:
+            return
+        record = self._record(job_id)
+        if record is not None and not record.state.terminal and not _owned_by_other(record):
+            self._take(record)
+
+    # --- children
+
+    def _run(self, job_id: str, fresh: JobRecord | None) -> None:
+        self._running.add(job_id)
+
+        def begin(parent: Handle, incarnation: int) -> Handle:
+            first = fresh is not None and incarnation == 1
+            record = fresh if first else self._record(job_id)
+            if record is None:
+                raise LookupError(f"the record of {job_id} is gone")
+            return start(
+                Job,
+                job_actor(job_id),
+                directory=self.directory,
+                parent=parent,
+                incarnation=incarnation,
+                record=record,
+                services=self.services,
+                epoch=next(self.services.epochs),
+                fresh=first,
+            )
+
+        self.add(
+            ChildSpec(
+                id=job_actor(job_id),
+                start=begin,
+                restart=Restart.TRANSIENT,
+                shutdown_s=CANCEL_S,
+                budget=RestartBudget(3, 60.0),
+                stall_s=60.0,
+            )
+        )
+
+    def _record(self, job_id: str) -> JobRecord | None:
+        with Reader(self.services.home.database) as reader:
+            found = reader.record(job_id)
+        return JobRecord.model_validate(found) if found is not None else None
+
+    def _free(self, job_id: str) -> None:
+        self._running.discard(job_id)
+        self._next()
+
+    def _next(self) -> None:
+        while self._queue and len(self._running) < self._most and not self.services.stopping.is_set():
+            self._run(self._queue.popleft(), None)
+
+    def child_ended(self, name: str, error: str | None, *, restarted: bool) -> None:
+        """Journal a crash; an ordered end frees the slot, whatever was told before."""
+        if error is not None:
+            self._append([ChildCrashed(child=name, error=error[:500], restarted=restarted)])
+        else:
+            self._free(name.removeprefix("job:"))
+
+    def gave_up(self, name: str, error: str) -> None:
+        """End a job whose actor can't be kept alive, honestly and alone."""
+        job_id = name.removeprefix("job:")
+        record = self._record(job_id)
+        log.error("%s: gave up: %s", job_id, error)
+        self._append([_ended(job_id, JobState.FAILED, 1, f"supervisor gave up: {error}"[:200], "blocked")])
+        self.services.pump.forget(job_id)
+        self.services.board.drop(job_id)
+        if record is not None:
+            spawn = JobFolder(self.services.home.job_dir(job_id)).read_spawn(record.attempt)
+            delegate, shim = (spawn.delegate, spawn.shim) if spawn else (record.delegate, record.shim)
+            in_background(f"end:{job_id}", self.handle, lambda: _End(end_tree(job_id, delegate, shim, 2.0)))
+        self._free(job_id)
+
+    # --- small things
+
+    def _append(self, facts: Sequence[Fact], waiting: _Waiting | None = None, *, may_wait: bool = True) -> None:
+        self._appends += 1
+        if waiting is not None:
+            self._waiting[self._appends] = waiting
+        append = Append(
+            writer=self.name,
+            epoch=self._epoch,
+            facts=tuple(facts),
+            to=self.handle if waiting is not None else None,
+            token=self._appends,
+            may_wait=may_wait,
+        )
+        if not self.services.directory.tell("journal", append) and waiting is not None and waiting.port is not None:
+            del self._waiting[self._appends]
+            waiting.port.set(Refused(code=RefusalCode.SUPERVISOR_BUSY, message="the journal is being restarted", hint="try again"))
+
+    def _keep_meta(self, record: JobRecord) -> None:
+        try:
+            JobFolder(self.services.home.job_dir(record.job_id)).write_meta(record)
+        except StateError as error:
+            log.warning("%s: %s", record.job_id, error)
+
+
+@dataclass(frozen=True, slots=True)
+class _End:
+    """The tree of a job that was given up has been ended."""
+
+    survivors: tuple[int, ...]
+
+
+def _ended(job_id: str, state: JobState, code: int, reason: str, outcome: str) -> JobEnded:
+    return JobEnded(job_id=job_id, state=state, exit=code, reason=reason, outcome=outcome)
+
+
+def _owned_by_other(record: JobRecord) -> bool:
+    owner = record.owner
+    return owner is not None and owner.pid != os.getpid() and look(owner.pid, owner.started, owner.boot_id) != "gone"
+
+
+def _owned_by_us(record: JobRecord) -> bool:
+    return record.owner is not None and record.owner.pid == os.getpid()

@@ -1,0 +1,82 @@
+"""Hints from shims: a named pipe in the state home, so that also shims of an earlier supervisor are heard.
+
+A hint only says where to look; whoever is told reads the record on disk. Anything that is no hint is
+ignored: any process of this user can write here.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import stat
+import threading
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from ..messages.internal import ShimNoticed
+from ..messages.job import JOB_ID
+from .base import Directory, log
+
+LINE_CAP = 4096
+
+
+def job_actor(job_id: str) -> str:
+    """Return the name of a job's actor."""
+    return f"job:{job_id}"
+
+
+class Notices:
+    """Reads the pipe in a thread and tells the jobs' actors."""
+
+    def __init__(self, path: Path, directory: Directory) -> None:
+        """Create or reuse the pipe. Raises OSError where there are none (then ticks alone must do)."""
+        self._directory = directory
+        self._path = path
+        try:
+            if not stat.S_ISFIFO(os.lstat(path).st_mode):
+                path.unlink()
+                os.mkfifo(path, 0o600)
+        except FileNotFoundError:
+            os.mkfifo(path, 0o600)
+        # open for writing too: else the pipe is at its end whenever no shim has it open
+        self._descriptor = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
+        self._closed = False
+        self._thread = threading.Thread(target=self._run, name="notices", daemon=True)
+        self._thread.start()
+
+    def close(self, *, remove: bool = False) -> None:
+        """End the thread; ``remove`` the pipe too when no later supervisor is to listen at it."""
+        self._closed = True
+        with contextlib.suppress(OSError):
+            os.write(self._descriptor, b"\n")
+        self._thread.join(timeout=1.0)
+        os.close(self._descriptor)
+        if remove:
+            self._path.unlink(missing_ok=True)
+
+    def _run(self) -> None:
+        held = b""
+        while not self._closed:
+            try:
+                held += os.read(self._descriptor, 65536)
+            except OSError as error:
+                log.error("notices can't be read: %s", error.strerror)
+                return
+            *lines, held = held.split(b"\n")
+            held = held[-LINE_CAP:]
+            for line in lines:
+                self._tell(line)
+
+    def _tell(self, line: bytes) -> None:
+        if not 0 < len(line) <= LINE_CAP:
+            return
+        try:
+            hint = json.loads(line)
+            job = hint["job"]
+            notice = ShimNoticed(what=hint["what"], survivors=tuple(hint.get("survivors", ())))
+        except (ValueError, TypeError, KeyError, RecursionError, ValidationError):
+            return
+        if isinstance(job, str) and JOB_ID.match(job):
+            self._directory.tell(job_actor(job), notice)

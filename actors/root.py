@@ -1,0 +1,165 @@
+"""The root of the tree: what is started, in which order, and how the whole ends.
+
+    Root            rest_for_one
+    ├─ journal      the only writer of the store
+    ├─ work         one_for_one
+    │  └─ jobs      ─ job × N
+    └─ gateway      (not inside a command)
+
+Later ones use earlier ones: when the journal crashes, all that stood on it is started anew from what
+it kept.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+from dataclasses import dataclass
+from typing import Any
+
+from .. import __version__
+from ..messages.facts import ChildCrashed, SupervisorStarted, SupervisorStopped
+from ..state.recovery import open_or_rebuild
+from ..state.restart_budget import RestartBudget
+from ..state.store import Store
+from .base import Handle, Stop, log, start
+from .dispatch import Dispatcher
+from .gateway import Gateway
+from .jobs import Jobs
+from .journal import Append, Journal
+from .services import Services
+from .supervisor import ChildSpec, Strategy, Supervisor
+
+
+@dataclass(frozen=True, slots=True)
+class _IdleDue:
+    pass
+
+
+class Root(Supervisor):
+    """See the module."""
+
+    def __init__(  # noqa: PLR0913  the tree's parts, all by name
+        self,
+        *,
+        services: Services,
+        store: Store,
+        dispatcher: Dispatcher,
+        listener: socket.socket | None,
+        max_jobs: int,
+        idle_exit_s: float,
+        **common: Any,  # noqa: ANN401  the base class's
+    ) -> None:
+        self.services = services
+        self._store: Store | None = store
+        self._dispatcher = dispatcher
+        self._listener = listener
+        self._max_jobs = max_jobs
+        self._idle_exit_s = idle_exit_s
+        self.stop_reason = "crash"
+        super().__init__(
+            clock=services.clock,
+            strategy=Strategy.REST_FOR_ONE,
+            budget=RestartBudget(10, 60.0),
+            specs=self._tree(),
+            **common,
+        )
+
+    def _tree(self) -> tuple[ChildSpec, ...]:
+        specs = [
+            ChildSpec(id="journal", start=self._journal, shutdown_s=10.0),
+            ChildSpec(id="work", start=self._work, shutdown_s=60.0, budget=RestartBudget(3, 60.0)),
+        ]
+        if self._listener is not None:
+            specs.append(ChildSpec(id="gateway", start=self._gateway, shutdown_s=5.0))
+        return tuple(specs)
+
+    def _journal(self, parent: Handle, incarnation: int) -> Handle:
+        store, self._store = self._store, None
+        if store is None:
+            store, warnings = open_or_rebuild(self.services.home, self.services.clock.now().wall)
+            for warning in warnings:
+                log.warning("%s", warning)
+        return start(
+            Journal,
+            "journal",
+            directory=self.directory,
+            parent=parent,
+            incarnation=incarnation,
+            store=store,
+            clock=self.services.clock,
+            feed=self.services.feed,
+        )
+
+    def _work(self, parent: Handle, incarnation: int) -> Handle:
+        jobs = ChildSpec(id="jobs", start=self._jobs, shutdown_s=50.0, budget=RestartBudget(4, 60.0))
+        return start(
+            Supervisor,
+            "work",
+            directory=self.directory,
+            parent=parent,
+            incarnation=incarnation,
+            clock=self.services.clock,
+            specs=(jobs,),
+            budget=RestartBudget(6, 60.0),
+        )
+
+    def _jobs(self, parent: Handle, incarnation: int) -> Handle:
+        return start(
+            Jobs,
+            "jobs",
+            directory=self.directory,
+            parent=parent,
+            incarnation=incarnation,
+            services=self.services,
+            max_jobs=self._max_jobs,
+        )
+
+    def _gateway(self, parent: Handle, incarnation: int) -> Handle:
+        return start(
+            Gateway,
+            "gateway",
+            directory=self.directory,
+            parent=parent,
+            incarnation=incarnation,
+            dispatcher=self._dispatcher,
+            listener=self._listener,
+        )
+
+    def started(self) -> None:
+        """Start the tree, say so in the journal, and watch for idleness."""
+        super().started()
+        self._append(SupervisorStarted(pid=os.getpid(), version=__version__))
+        if self._listener is not None and self._idle_exit_s > 0:
+            self.clock.later(self._idle_exit_s, self.handle, _IdleDue())
+
+    def receive_own(self, message: object) -> None:
+        """Leave when nothing has been wanted for long enough."""
+        if not isinstance(message, _IdleDue):
+            super().receive_own(message)
+            return
+        idle_s = self._dispatcher.activity.idle_s()
+        if idle_s >= self._idle_exit_s and self._dispatcher.live_jobs() == 0:
+            log.info("idle for %.0f s: leaving", idle_s)
+            self.handle.tell(Stop("idle"))
+            return
+        wait_s = self._idle_exit_s - idle_s if idle_s < self._idle_exit_s else self._idle_exit_s
+        self.clock.later(max(1.0, wait_s), self.handle, _IdleDue())
+
+    def stopping(self, reason: str) -> None:
+        """Say why in the journal, as its last fact, and take the tree down in reverse order."""
+        self.services.stopping.set()
+        if self.stop_reason == "crash":
+            self.stop_reason = reason
+            word = reason if reason in ("restart", "shutdown", "cancel", "idle") else "shutdown"
+            if self._listener is not None:
+                self._append(SupervisorStopped(pid=os.getpid(), reason=word))
+        super().stopping(reason)
+
+    def child_ended(self, name: str, error: str | None, *, restarted: bool) -> None:
+        """Journal the crash of a part, once the journal stands again."""
+        if error is not None and name != "journal":
+            self._append(ChildCrashed(child=name, error=error[:500], restarted=restarted))
+
+    def _append(self, fact: SupervisorStarted | SupervisorStopped | ChildCrashed) -> None:
+        self.directory.tell("journal", Append(writer="root", epoch=next(self.services.epochs), facts=(fact,)))

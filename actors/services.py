@@ -1,0 +1,44 @@
+"""What every actor of the tree may use, handed in once: clock, processes, state home, lanes."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from ..lanes.contract import Lane
+from ..state.home import Home
+from ..state.settings import Settings
+from .base import Directory
+from .board import Board
+from .clock import Clock
+from .feed import Feed
+from .pump import Pump
+from .spawner import Spawner
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Services:
+    """One tree's services. Threads of its own: clock, pump, notices."""
+
+    home: Home
+    clock: Clock
+    settings: Settings
+    directory: Directory
+    feed: Feed
+    board: Board
+    pump: Pump
+    spawner: Spawner
+    lane: Callable[[str], Lane | None]
+    """Name → lane, user-declared ones included; None when it is gone."""
+    attached: bool = False
+    """Whether the tree lives inside a command instead of a supervisor process."""
+    umask: int = 0o022
+    """The umask that delegates get."""
+    stopping: threading.Event = field(default_factory=threading.Event)
+    """Set once the tree is to end: nothing new is begun."""
+    ready: threading.Event = field(default_factory=threading.Event)
+    """Set once orphans are adopted and jobs can be taken."""
+    epochs: Iterator[int] = field(default_factory=lambda: itertools.count(1))
+    """Journal epochs: every start of a writer takes the next, so a later one always outranks an earlier."""

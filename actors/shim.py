@@ -1,0 +1,346 @@
+"""The shim: one tiny process per job that starts the delegate, waits for it, and writes down how it ended.
+
+Standalone, standard library only: run as ``python -I -S shim.py FIFO``. Started once, it imports what
+it needs and then forks a shim for each line it reads on stdin, so that a job costs a fork and not an
+interpreter's start. It dies with the supervisor (its stdin ends); the shims do not: each is the
+leader of its own session and lives exactly as long as its delegate.
+
+For each job folder, in this order, so that a kill at any point leaves the truth behind:
+
+1. ``claim.N`` is created exclusively. Whoever has it may start attempt N, nobody else ever will; a
+   supervisor that takes it instead proves that no prompt was sent.
+2. ``launch.json`` (argv, environment, cwd; 0600) is read and removed.
+3. The delegate is forked and held at a gate; ``spawn.N.json`` names both processes; then the gate
+   opens. A shim that dies before leaves a delegate that sees the gate close and never starts.
+4. ``exit.json`` says how it ended; what it left running is ended; then the shim leaves.
+
+Every step is hinted to the supervisor through the FIFO, if one reads it; the files are the truth.
+"""
+
+import ctypes
+import errno
+import fcntl
+import json
+import os
+import signal
+import sys
+import time
+
+LAUNCH_LIMIT = 64 * 1024 * 1024
+PR_SET_CHILD_SUBREAPER = 36
+LEFTOVER_GRACE_S = 0.3
+TERM_GRACE_S = 2.0
+LINUX = sys.platform == "linux"
+
+
+def main(fifo):
+    """Fork a shim for each request until stdin ends."""
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGPIPE"):
+        signal.signal(getattr(signal, name), signal.SIG_IGN)
+    os.umask(0o077)
+    libc = None
+    if LINUX:
+        try:
+            libc = ctypes.CDLL(None, use_errno=True)
+        except OSError:
+            libc = None
+    buffer = b""
+    while True:
+        try:
+            chunk = os.read(0, 65536)
+        except InterruptedError:
+            continue
+        if not chunk:
+            return
+        buffer += chunk
+        while b"\n" in buffer:
+            line, buffer = buffer.split(b"\n", 1)
+            request = json.loads(line)
+            pid = os.fork()
+            if pid == 0:
+                status = 1
+                try:
+                    run_shim(os.fsencode(request["folder"]), request["attempt"], fifo, libc)
+                    status = 0
+                finally:
+                    os._exit(status)
+
+
+def run_shim(folder, attempt, fifo, libc):
+    """Be the shim of one attempt."""
+    os.setsid()
+    devnull = os.open(os.devnull, os.O_RDWR)
+    for descriptor in (0, 1, 2):
+        os.dup2(devnull, descriptor)
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    os.chdir("/")
+    job = os.path.basename(folder).decode("ascii", "replace")
+    me = identity(os.getpid())
+    if not claim(folder, attempt, me):
+        return
+    if libc is not None:
+        libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    try:
+        delegate, report = start_delegate(folder, attempt, me)
+    except (OSError, ValueError, KeyError) as error:
+        write_exit(folder, attempt, error=describe(error))
+        notify(fifo, job, attempt, "exited")
+        notify(fifo, job, attempt, "gone")
+        return
+    notify(fifo, job, attempt, "spawned")
+    failure = read_all(report)
+    status = wait_for(delegate)
+    if failure:
+        write_exit(folder, attempt, error=failure.decode("utf-8", "replace"))
+    elif os.WIFSIGNALED(status):
+        write_exit(folder, attempt, signal=os.WTERMSIG(status))
+    else:
+        write_exit(folder, attempt, code=os.WEXITSTATUS(status))
+    notify(fifo, job, attempt, "exited")
+    survivors = end_leftovers(delegate)
+    notify(fifo, job, attempt, "gone", survivors)
+
+
+def claim(folder, attempt, me):
+    """Take the attempt, or return False when somebody has it."""
+    path = os.path.join(folder, b"claim.%d" % attempt)
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except OSError:
+        return False
+    try:
+        os.write(descriptor, json.dumps(dict(me, by="shim")).encode())
+    except OSError:
+        pass  # an empty claim is a claim
+    os.close(descriptor)
+    return True
+
+
+def start_delegate(folder, attempt, me):
+    """Fork the delegate behind the gate, write the spawn record, open the gate.
+
+    Returns its pid and a descriptor on which a failed exec is reported.
+    """
+    path = os.path.join(folder, b"launch.json")
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
+    launch = json.loads(read_all(descriptor))
+    os.unlink(path)
+    argv = [os.fsencode(item) for item in launch["argv"]]
+    env = {os.fsencode(name): os.fsencode(value) for name, value in launch["env"].items()}
+    append = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW
+    out = os.open(os.path.join(folder, b"out.log"), append, 0o600)
+    err = os.open(os.path.join(folder, b"err.log"), append, 0o600)
+    stdin = os.open(os.path.join(folder, os.fsencode(launch["stdin"])) if launch["stdin"] else os.devnull, os.O_RDONLY)
+    gate_read, gate_write = os.pipe()
+    report_read, report_write = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        become_delegate(launch, argv, env, (stdin, out, err), (gate_read, gate_write), report_write)
+    for descriptor in (gate_read, report_write, stdin, out, err):
+        os.close(descriptor)
+    record = {"attempt": attempt, "shim": me, "delegate": identity(pid), "at": time.time()}
+    try:
+        write_json(folder, "spawn.%d.json" % attempt, record)
+    except OSError:
+        os.close(gate_write)
+        os.waitpid(pid, 0)
+        raise
+    os.write(gate_write, b"g")
+    os.close(gate_write)
+    return pid, report_read
+
+
+def become_delegate(launch, argv, env, streams, gate, report):
+    """In the child: own session, own folder, default signals; exec when the gate opens. Never returns."""
+    try:
+        os.setsid()
+        os.close(gate[1])
+        if os.read(gate[0], 1) != b"g":
+            os._exit(126)
+        os.chdir(os.fsencode(launch["cwd"]))
+        for target, source in enumerate(streams):
+            # moved above 2 first, so that a source is never overwritten before its turn
+            os.dup2(fcntl.fcntl(source, fcntl.F_DUPFD_CLOEXEC, 3), target)
+        for number in range(1, signal.NSIG):
+            if number not in (signal.SIGKILL, signal.SIGSTOP):
+                try:
+                    signal.signal(number, signal.SIG_DFL)
+                except (OSError, ValueError):
+                    pass
+        os.umask(launch.get("umask", 0o022))
+        os.execve(argv[0], argv, env)
+    except OSError as error:
+        os.write(report, describe(error).encode("utf-8", "replace"))
+    finally:
+        os._exit(127)
+
+
+def wait_for(delegate):
+    """Reap whatever ends; return the delegate's status."""
+    while True:
+        try:
+            pid, status = os.waitpid(-1, 0)
+        except InterruptedError:
+            continue
+        if pid == delegate:
+            return status
+
+
+def end_leftovers(delegate):
+    """End what the delegate left behind; return the pids that would not go."""
+    deadline = time.monotonic() + LEFTOVER_GRACE_S
+    while any_left(delegate) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    for number, grace_s in ((signal.SIGTERM, TERM_GRACE_S), (signal.SIGKILL, TERM_GRACE_S)):
+        left = any_left(delegate)
+        if not left:
+            return []
+        for pid in left:
+            try:
+                os.kill(pid, number)
+            except OSError:
+                pass
+        deadline = time.monotonic() + grace_s
+        while any_left(delegate) and time.monotonic() < deadline:
+            time.sleep(0.02)
+    return any_left(delegate)
+
+
+def any_left(delegate):
+    """Return the pids of our living descendants, and of members of the delegate's session; reap on the way."""
+    try:
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+        childless = False
+    except OSError:
+        childless = True
+    if not LINUX:
+        try:
+            os.killpg(delegate, 0)
+        except OSError:
+            return []
+        return [-delegate]
+    if childless and not session_alive(delegate):
+        return []
+    rows = {}
+    for name in os.listdir("/proc"):
+        if name.isdigit():
+            row = stat_of(int(name))
+            if row is not None and row[0] != b"Z":
+                rows[int(name)] = row
+    found, level = [], [os.getpid()]
+    while level:
+        level = [pid for pid, row in rows.items() if int(row[1]) in level and pid not in found]
+        found += level
+    return found + [pid for pid, row in rows.items() if int(row[3]) == delegate and pid not in found]
+
+
+def session_alive(delegate):
+    """Whether the delegate's process group has members (cheap: no scan)."""
+    try:
+        os.killpg(delegate, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True
+
+
+def stat_of(pid):
+    """Return /proc/PID/stat from the state on: state, ppid, pgrp, session ... start time is [19]."""
+    try:
+        descriptor = os.open("/proc/%d/stat" % pid, os.O_RDONLY)
+    except OSError:
+        return None
+    try:
+        data = os.read(descriptor, 4096)
+    except OSError:
+        return None
+    finally:
+        os.close(descriptor)
+    return data[data.rfind(b")") + 2 :].split()
+
+
+def identity(pid):
+    """Name a process for good: pid, start time, boot."""
+    if LINUX:
+        row = stat_of(pid)
+        with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
+            boot = file.read().strip()
+        return {"pid": pid, "started": int(row[19]) if row else 0, "boot_id": boot}
+    import psutil  # not under -S: started without it where there is no /proc
+
+    return {"pid": pid, "started": psutil.Process(pid).create_time(), "boot_id": "boot-%d" % psutil.boot_time()}
+
+
+def write_exit(folder, attempt, code=None, signal=None, error=None):
+    """Write the exit record; on a full disk keep trying for a while: it is the one thing only we know."""
+    record = {"attempt": attempt, "code": code, "signal": signal, "error": error, "at": time.time()}
+    for pause_s in (0.0, 0.2, 1.0, 3.0, 10.0, 30.0):
+        time.sleep(pause_s)
+        try:
+            write_json(folder, "exit.json", record)
+        except OSError as trouble:
+            if trouble.errno not in (errno.ENOSPC, errno.EDQUOT):
+                return
+        else:
+            return
+
+
+def write_json(folder, name, value):
+    """Write whole or not at all: a temporary file, then a rename."""
+    path = os.path.join(folder, name.encode())
+    temporary = os.path.join(folder, b".%s.%d.tmp" % (name.encode(), os.getpid()))
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    try:
+        data = json.dumps(value).encode()
+        while data:
+            data = data[os.write(descriptor, data) :]
+        os.close(descriptor)
+        os.rename(temporary, path)
+    except OSError:
+        try:
+            os.unlink(temporary)
+        except OSError:
+            pass
+        raise
+
+
+def read_all(descriptor):
+    """Read to the end and close."""
+    parts, size = [], 0
+    while True:
+        part = os.read(descriptor, 1 << 20)
+        size += len(part)
+        if not part or size > LAUNCH_LIMIT:
+            os.close(descriptor)
+            return b"".join(parts)
+        parts.append(part)
+
+
+def notify(fifo, job, attempt, what, survivors=()):
+    """Hint to whoever listens; nobody may be."""
+    line = json.dumps({"job": job, "attempt": attempt, "what": what, "survivors": list(survivors)[:64]}) + "\n"
+    try:
+        descriptor = os.open(fifo, os.O_WRONLY | os.O_NONBLOCK)
+    except OSError:
+        return
+    try:
+        os.write(descriptor, line.encode())
+    except OSError:
+        pass
+    os.close(descriptor)
+
+
+def describe(error):
+    """A sentence for a failed start."""
+    if isinstance(error, OSError) and error.strerror:
+        name = error.filename
+        where = ": %s" % (name.decode("utf-8", "replace") if isinstance(name, bytes) else name) if name else ""
+        return "%s%s" % (error.strerror, where)
+    return "%s: %s" % (type(error).__name__, error)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

@@ -1,0 +1,89 @@
+"""Starting shims: a warm process that forks one per request.
+
+The forking process is started with the first job and ends with us. Asking it costs a line in a pipe;
+when it is gone or does not read, another one is started. A request that is lost on the way is harmless:
+its claim stays free, the job's actor sees that and takes the claim itself before it asks again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+from .base import log
+
+SHIM = Path(__file__).with_name("shim.py")
+
+
+class SpawnError(Exception):
+    """No shim can be started on this machine. ``str()`` is the sentence."""
+
+
+class Spawner:
+    """Forks shims. Safe to use from any thread; never blocks on the pipe."""
+
+    def __init__(self, fifo: Path) -> None:
+        self._fifo = fifo
+        self._lock = threading.Lock()
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def spawn(self, folder: Path, attempt: int) -> None:
+        """Ask for the shim of one attempt.
+
+        Raises SpawnError when no forking process can be had.
+        """
+        line = json.dumps({"folder": os.fspath(folder), "attempt": attempt}).encode() + b"\n"
+        with self._lock:
+            for _ in range(2):
+                process = self._ready()
+                try:
+                    assert process.stdin is not None  # noqa: S101  it was started with a pipe
+                    if os.write(process.stdin.fileno(), line) == len(line):
+                        return
+                except (BrokenPipeError, BlockingIOError):
+                    log.warning("the forking process %d is gone or does not read: replaced", process.pid)
+                self._end()
+            raise SpawnError("no process can be started for the job")
+
+    def close(self) -> None:
+        """End the forking process. Shims live on."""
+        with self._lock:
+            self._end()
+
+    def _ready(self) -> subprocess.Popen[bytes]:
+        if self._process is not None and self._process.poll() is None:
+            return self._process
+        isolation = ("-I", "-S") if sys.platform == "linux" else ("-I",)
+        try:
+            self._process = subprocess.Popen(
+                (sys.executable, *isolation, os.fspath(SHIM), os.fspath(self._fifo)),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                cwd="/",
+                env={"PATH": os.defpath},
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise SpawnError(f"no process can be started for the job: {error.strerror}") from None
+        assert self._process.stdin is not None  # noqa: S101  it was started with a pipe
+        os.set_blocking(self._process.stdin.fileno(), False)
+        return self._process
+
+    def _end(self) -> None:
+        process, self._process = self._process, None
+        if process is None:
+            return
+        with contextlib.suppress(OSError):
+            if process.stdin is not None:
+                process.stdin.close()
+        try:
+            process.wait(timeout=1.0)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()

@@ -1,0 +1,173 @@
+"""Process trees: ending one, and looking at one. Only what our records say we started.
+
+A tree is the delegate (pid + start time + boot), its process group and session, its descendants, and
+whatever escaped them but still bears the job's id in its environment (``OSRC_JOB_ID``), which only
+something the delegate started can have inherited.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from ..messages.internal import TreeEnded, TreeLooked
+from ..messages.job import Identity
+from ..state.identity import boot_id, judge
+from ..state.processes import ProcessRow, cpu_ticks, descendants, members, read_process, snapshot
+from .base import Handle, log
+
+JOB_VARIABLE = "OSRC_JOB_ID"
+PRUNED = frozenset({".git", "node_modules", ".venv", "venv", "target", "dist", "__pycache__", ".tox", ".hg", ".svn"})
+"""Folders whose changes are a tool's and not the delegate's, or that are too large to walk."""
+WALK_LIMIT = 200_000
+WALK_S = 5.0
+BUSY_SHARE = 0.02
+"""Share of one processor that counts as work."""
+
+
+def tree_of(job_id: str, delegate: Identity | None, shim: Identity | None) -> list[ProcessRow]:
+    """Return the living processes of a job's tree, deepest first; never the shim, never ourselves."""
+    rows = snapshot()
+    found: dict[int, ProcessRow] = {}
+    for identity in (delegate, shim):
+        if identity is None or identity.boot_id != boot_id():
+            continue
+        row = rows.get(identity.pid)
+        alive = judge(row, identity.started) != "gone"
+        if alive and row is not None:
+            found.update((child.pid, child) for child in descendants(identity.pid, rows))
+        if identity is delegate:
+            if alive and row is not None:
+                found[row.pid] = row
+            # a group or session id is not given to anyone else while it has members, and ours are newer than its leader
+            for member in members(rows, pgid=identity.pid) + members(rows, sid=identity.pid):
+                if member.started >= identity.started:
+                    found[member.pid] = member
+    since = delegate.started if delegate is not None else shim.started if shim is not None else None
+    if since is not None:
+        for row in rows.values():
+            if row.pid not in found and row.started >= since and _bears(row.pid, job_id):
+                found[row.pid] = row
+    mine = {os.getpid(), shim.pid if shim is not None else 0}
+    chosen = [row for pid, row in found.items() if pid not in mine and row.state != "Z"]
+    return sorted(chosen, key=lambda row: (row.started, row.pid), reverse=True)
+
+
+def end_tree(job_id: str, delegate: Identity | None, shim: Identity | None, grace_s: float) -> tuple[int, ...]:
+    """End a job's tree: TERM, wait for the grace, KILL, look again. Blocks. Returns the pids that stayed."""
+    deadline = time.monotonic() + grace_s
+    if grace_s > 0:
+        _signal(tree_of(job_id, delegate, shim), signal.SIGTERM)
+        while time.monotonic() < deadline:
+            left = tree_of(job_id, delegate, shim)
+            if not left:
+                return ()
+            _signal((row for row in left if row.state in ("T", "t")), signal.SIGCONT)
+            time.sleep(min(0.05, grace_s))
+    deadline = time.monotonic() + 3.0
+    left = tree_of(job_id, delegate, shim)
+    while left and time.monotonic() < deadline:
+        _signal(left, signal.SIGKILL)
+        time.sleep(0.02)
+        left = tree_of(job_id, delegate, shim)
+    if left:
+        log.error("%s: %d processes would not end: %s", job_id, len(left), [row.pid for row in left])
+    return tuple(row.pid for row in left)
+
+
+def look_at_tree(  # noqa: PLR0913  what was seen last time comes in by name
+    *,
+    job_id: str,
+    delegate: Identity,
+    shim: Identity | None,
+    cwd: str,
+    since: float,
+    depth: int,
+    look_files: bool,
+    cpu_before_s: float,
+    over_s: float,
+) -> TreeLooked:
+    """Look at files and processor time. Blocks for at most a few seconds on a huge work tree.
+
+    ``since`` is epoch seconds; ``over_s`` is the time that the processor seconds since
+    ``cpu_before_s`` are spread over.
+    """
+    cpu_s = cpu_ticks(tree_of(job_id, delegate, shim)) / os.sysconf("SC_CLK_TCK")
+    busy = over_s > 0 and cpu_before_s >= 0 and (cpu_s - cpu_before_s) / over_s >= BUSY_SHARE
+    return TreeLooked(files=look_files and newer_file(cwd, since, depth), busy=busy, cpu_s=cpu_s)
+
+
+def newer_file(folder: str, since: float, depth: int) -> bool:
+    """Whether anything under ``folder`` was changed after ``since`` (epoch seconds). Bounded in depth, number and time."""
+    deadline = time.monotonic() + WALK_S
+    left = WALK_LIMIT
+    level = [folder]
+    for _ in range(depth + 1):
+        below: list[str] = []
+        for place in level:
+            try:
+                with os.scandir(place) as entries:
+                    for entry in entries:
+                        left -= 1
+                        if left <= 0 or time.monotonic() > deadline:
+                            return False
+                        if entry.name in PRUNED:
+                            continue
+                        try:
+                            if entry.stat(follow_symlinks=False).st_mtime > since:
+                                return True
+                            if entry.is_dir(follow_symlinks=False):
+                                below.append(entry.path)
+                        except OSError:
+                            continue
+            except OSError:
+                continue
+        level = below
+    return False
+
+
+def in_background(name: str, to: Handle, work: Callable[[], object]) -> None:
+    """Run blocking work in a thread of its own and tell its result; a failure is told as a crash would be: logged."""
+
+    def run() -> None:
+        try:
+            result = work()
+        except Exception:
+            log.exception("%s failed", name)
+            result = TreeLooked(files=False, busy=False, cpu_s=0.0) if name.startswith("look") else TreeEnded()
+        to.tell(result)
+
+    threading.Thread(target=run, name=name, daemon=True).start()
+
+
+def _signal(rows: Iterable[ProcessRow], number: signal.Signals) -> None:
+    """Signal these processes and no others: a pid that was reused since the look is left alone."""
+    for row in rows:
+        with contextlib.suppress(OSError):
+            if not hasattr(os, "pidfd_open"):
+                os.kill(row.pid, number)
+                continue
+            descriptor = os.pidfd_open(row.pid)
+            try:
+                now = read_process(row.pid)  # the descriptor holds the process: what is read now is what is signalled
+                if now is not None and now.started == row.started:
+                    signal.pidfd_send_signal(descriptor, number)
+            finally:
+                os.close(descriptor)
+
+
+def _bears(pid: int, job_id: str) -> bool:
+    """Whether a process inherited the job's id. Only where the kernel tells (Linux)."""
+    if sys.platform != "linux":
+        return False
+    try:
+        block = Path(f"/proc/{pid}/environ").read_bytes()
+    except OSError:
+        return False
+    return f"{JOB_VARIABLE}={job_id}".encode() in block.split(b"\0")

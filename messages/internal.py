@@ -1,0 +1,110 @@
+"""What the parts of the supervisor tell each other: plain data, never answered.
+
+They are only ever told, inside one process. The supervision protocol itself (start, stop, crash,
+probe) has no domain word in it and stands in ``actors/base.py`` and ``actors/supervisor.py``.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from .base import Message
+from .facts import Entry
+from .job import JobId
+from .refusals import Refused
+
+
+class FactsCommitted(Message):
+    """Journal → the writer of an append: these facts are on disk, in this order."""
+
+    kind: Literal["facts.committed"] = "facts.committed"
+    token: int
+    entries: tuple[Entry, ...]
+
+
+class FactsRefused(Message):
+    """Journal → the writer of an append that must not wait: nothing was written."""
+
+    kind: Literal["facts.refused"] = "facts.refused"
+    token: int
+    refusal: Refused
+
+
+class OutputArrived(Message):
+    """Pump → Job: bytes of the delegate's output. Acknowledged to the pump once handled."""
+
+    kind: Literal["output.arrived"] = "output.arrived"
+    stream: Literal["out", "err"]
+    data: bytes = Field(repr=False)
+    live: bool = True
+    """False for bytes that an earlier supervisor had already seen."""
+
+
+class OutputDrained(Message):
+    """Pump → Job: everything that was in the logs when the end was asked for has been told."""
+
+    kind: Literal["output.drained"] = "output.drained"
+    missing: bool = False
+    """True when a log could not be read to its end (it was removed or damaged)."""
+
+
+class ShimNoticed(Message):
+    """Notices → Job: a hint that the job's shim wrote a record. The record is the truth, not the hint."""
+
+    kind: Literal["shim.noticed"] = "shim.noticed"
+    what: Literal["spawned", "exited", "gone"]
+    survivors: tuple[int, ...] = ()
+
+
+class TickDue(Message):
+    """Clock → Job: look at the process and let the watchdog think."""
+
+    kind: Literal["tick.due"] = "tick.due"
+
+
+class TreeLooked(Message):
+    """Scout → Job: what a close look at files and processor time found."""
+
+    kind: Literal["tree.looked"] = "tree.looked"
+    files: bool
+    busy: bool
+    cpu_s: float
+    """Processor seconds of the tree so far, for the next look."""
+
+
+class TreeEnded(Message):
+    """Reaper → Job: the tree was ended; who is still there, if anyone."""
+
+    kind: Literal["tree.ended"] = "tree.ended"
+    survivors: tuple[int, ...] = ()
+
+
+class CancelJob(Message):
+    """Jobs → Job: somebody asked for the end; the request is journalled."""
+
+    kind: Literal["cancel.job"] = "cancel.job"
+    at_once: bool = False
+
+
+class JobFinished(Message):
+    """Job → Jobs: the verdict is journalled; the slot is free."""
+
+    kind: Literal["job.finished"] = "job.finished"
+    job_id: JobId
+
+
+Internal = Annotated[
+    FactsCommitted
+    | FactsRefused
+    | OutputArrived
+    | OutputDrained
+    | ShimNoticed
+    | TickDue
+    | TreeLooked
+    | TreeEnded
+    | CancelJob
+    | JobFinished,
+    Field(discriminator="kind"),
+]
