@@ -38,8 +38,8 @@ def plan(task: Task, host: Host) -> Launch | Refused:
     if model is None:
         return Refused(
             code=RefusalCode.LANE_NOT_READY,
-            message=f"The server at {base} lists no model.",
-            hint="load one there, or name it: -m local:NAME",
+            message=f"The server at {base} does not answer, or lists no model.",
+            hint="start it, load a model in it, or name one: -m local:NAME",
         )
     options: dict[str, str | None] = {"base-url": base, "model": model, "answer-s": f"{_generation_s(host):g}"}
     if is_loopback(base):
@@ -56,8 +56,8 @@ def probe(facts: ProbeFacts) -> Readiness:
     if not facts.host.server_models:
         return Readiness(
             level=ReadinessLevel.INSTALLED,
-            detail=f"{base} answers, but lists no model",
-            fix="load a model in it, for example: ollama pull NAME",
+            detail=f"{base} does not answer, or lists no model",
+            fix="start it and load a model in it, for example: ollama pull NAME",
         )
     first, *others = facts.host.server_models
     more = f" and {len(others)} more" if others else ""
