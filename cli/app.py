@@ -67,7 +67,12 @@ def _version(context: click.Context, _parameter: click.Parameter, value: bool) -
 cli = LazyGroup(name="osrc", help=HELP, epilog=EPILOG, invoke_without_command=True, no_args_is_help=False)
 cli.params.append(
     click.Option(
-        ["-V", "--version"], is_flag=True, expose_value=False, is_eager=True, callback=_version, help="Print the version."
+        ["-V", "--version"],
+        is_flag=True,
+        expose_value=False,
+        is_eager=True,
+        callback=_version,
+        help="Print the version.",
     )
 )
 

@@ -6,13 +6,12 @@ costs a tenth of a warm command.
 
 from __future__ import annotations
 
+import _socket
 import os
 import sys
 import time
 from collections.abc import Iterator
 from typing import Any
-
-import _socket
 
 from .. import __version__
 from ..messages.codec import FrameError, FrameReader, decode, encode
@@ -32,6 +31,7 @@ class NoConnectionError(Exception):
     """Nobody can be reached at the socket. ``forbidden``: this process may not use it at all."""
 
     def __init__(self, reason: str, *, forbidden: bool = False) -> None:
+        """Keep both."""
         super().__init__(reason)
         self.forbidden = forbidden
 
@@ -40,6 +40,7 @@ class ProtocolMismatchError(Exception):
     """Somebody answered, in another protocol. ``theirs`` is its number, or None when it did not say."""
 
     def __init__(self, theirs: int | None) -> None:
+        """Keep the number."""
         super().__init__(f"protocol {theirs}")
         self.theirs = theirs
 
@@ -77,7 +78,9 @@ class Connection:
                 if deadline is not None:
                     raise
                 raise CliError(
-                    "supervisor_busy", f"the supervisor did not answer within {REPLY_S:.0f} s", "osrc supervisor restart"
+                    "supervisor_busy",
+                    f"the supervisor did not answer within {REPLY_S:.0f} s",
+                    "osrc supervisor restart",
                 ) from None
             reply = frame.get("body")
             if frame.get("id") != number or not isinstance(reply, dict):

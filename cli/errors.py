@@ -12,6 +12,7 @@ class CliError(Exception):
     """Expected trouble: a code for programs, a sentence, a hint, and the exit code that goes with them."""
 
     def __init__(self, code: str, message: str, hint: str | None = None, exit_code: int | None = None) -> None:
+        """Keep the parts; ``exit_code`` follows from ``code`` unless given."""
         super().__init__(message)
         self.code = code
         self.message = message
@@ -23,6 +24,7 @@ class SupervisorLostError(CliError):
     """The connection ended in the middle of an exchange. What was asked may or may not have been taken."""
 
     def __init__(self, message: str) -> None:
+        """Keep the sentence."""
         super().__init__("supervisor_unavailable", message, "osrc supervisor status")
 
 

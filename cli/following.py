@@ -72,13 +72,14 @@ def follow(
                     yield jobs
             if jobs and (any if until_any else all)(map(terminal, jobs)):
                 return
-            raise SupervisorLostError("the supervisor ended the stream early")
-        except SupervisorLostError:
-            reach.drop()
-            lost += 1
-            if lost > _RETRIES or (deadline is not None and time.monotonic() > deadline):
-                raise
-            time.sleep(min(0.02 * 2**lost, 2.0))
+            failure = SupervisorLostError("the supervisor ended the stream early")
+        except SupervisorLostError as error:
+            failure = error
+        reach.drop()
+        lost += 1
+        if lost > _RETRIES or (deadline is not None and time.monotonic() > deadline):
+            raise failure
+        time.sleep(min(0.02 * 2**lost, 2.0))
 
 
 def run_to_end(reach: Reach, job_id: str, plan: Mapping[str, Any]) -> int:

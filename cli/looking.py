@@ -78,7 +78,9 @@ class _Files:
         from ..state.views import derive, job_object  # noqa: PLC0415 - not on the warm path
 
         now = time.time()
-        return [job_object(derive(record, look, exit_seen=self._exit_seen(record)), self._root, now) for record in records]
+        return [
+            job_object(derive(record, look, exit_seen=self._exit_seen(record)), self._root, now) for record in records
+        ]
 
     def _exit_seen(self, record: Job) -> bool:
         return os.path.exists(f"{self._root}/jobs/{record.get('job_id')}/exit.json")  # noqa: PTH110 - as above

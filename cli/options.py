@@ -23,6 +23,7 @@ class Globals:
     __slots__ = ("cloud_ack", "home", "json", "no_daemon", "provider", "quiet", "verbose")
 
     def __init__(self) -> None:
+        """Begin with nothing said."""
         self.provider: str | None = None
         self.cloud_ack = False
         self.home: str | None = None
@@ -48,7 +49,12 @@ def _show_help(context: click.Context, _parameter: click.Parameter, value: bool)
 def _help_option() -> click.Option:
     """Return ``-h``. Click's own loads the translations of its one sentence, which takes a millisecond."""
     return click.Option(
-        ["-h", "--help"], is_flag=True, expose_value=False, is_eager=True, callback=_show_help, help="Show this message."
+        ["-h", "--help"],
+        is_flag=True,
+        expose_value=False,
+        is_eager=True,
+        callback=_show_help,
+        help="Show this message.",
     )
 
 
@@ -74,7 +80,8 @@ class _TwoColumns:
 
     def format_options(self, context: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the command's own options, then the global ones."""
-        own, everywhere = [], []
+        own: list[tuple[str, str]] = []
+        everywhere: list[tuple[str, str]] = []
         for parameter in self.params:
             record = parameter.get_help_record(context)
             if record is not None and isinstance(parameter, click.Option):
@@ -88,6 +95,7 @@ class Command(_TwoColumns, click.Command):
     """A click command with the global options; keyword arguments are click's."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - click's own signature, passed through
+        """Add the global options to those that were declared."""
         kwargs.setdefault("context_settings", CONTEXT)
         super().__init__(*args, **kwargs)
         added = _global_options()
@@ -101,6 +109,7 @@ class Group(_TwoColumns, click.Group):
     command_class = Command
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - click's own signature, passed through
+        """Add the global options to those that were declared."""
         kwargs.setdefault("context_settings", CONTEXT)
         super().__init__(*args, **kwargs)
         added = _global_options()
@@ -135,7 +144,7 @@ def unknown_word(word: str, known: list[str], path: str) -> str:
     return f"No such command {word!r}." + (f" Did you mean {near[0]!r}?" if near else "")
 
 
-class Duration(click.ParamType):
+class Duration(click.ParamType[float]):
     """Seconds, or a number with a unit: ``90``, ``90s``, ``10m``, ``2h``, ``1d``."""
 
     name = "seconds"
@@ -143,6 +152,7 @@ class Duration(click.ParamType):
     _UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}  # noqa: RUF012 - click's base is no dataclass
 
     def __init__(self, *, zero: bool = False) -> None:
+        """``zero``: whether 0 is a time too."""
         self._zero = zero
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:  # noqa: ANN401 - click's own signature

@@ -57,7 +57,7 @@ def sendable_folder(folder: str) -> str:
         folder.encode("utf-8")
     except UnicodeEncodeError:
         raise CliError(
-            "bad_cwd", f"the folder's name is not UTF-8: {ascii(folder)}", "rename it, or give another one with --cwd"
+            "bad_cwd", f"the folder's name is not UTF-8: {folder!a}", "rename it, or give another one with --cwd"
         ) from None
     return folder
 

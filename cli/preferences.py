@@ -11,7 +11,7 @@ import sys
 
 
 def number(key: str, default: float) -> float:
-    """Return a numeric setting. A value that is no number is the supervisor's to complain about; here it is ``default``."""
+    """Return a numeric setting; ``default`` for a value that is no number (the supervisor complains about it)."""
     given = os.environ.get(f"OSRC_{key.upper()}")
     if given is None and _has_config():
         from ..state.settings import Settings, config_file  # noqa: PLC0415 - see above

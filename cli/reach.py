@@ -1,7 +1,7 @@
 """Finding a supervision tree for a command: the running supervisor, a new one, or one in this process.
 
-    running()   the supervisor, if one answers; looking commands use this and never start anything
-    channel()   the supervisor, started or handed over where needed; without one, a tree in this process
+running()   the supervisor, if one answers; looking commands use this and never start anything
+channel()   the supervisor, started or handed over where needed; without one, a tree in this process
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ class Reach:
     """The way from one command line to a supervision tree. Holds at most one channel."""
 
     def __init__(self, options: Globals) -> None:
+        """Connect to nothing yet."""
         self.options = options
         self.root = home_root(os.environ, options.home)
         self._held: Channel | None = None

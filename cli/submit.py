@@ -64,7 +64,7 @@ def _text(value: str | None, option: str) -> str | None:
     try:
         (value or "").encode("utf-8")
     except UnicodeEncodeError:
-        raise click.UsageError(f"{option} is not UTF-8: {ascii(value)}") from None
+        raise click.UsageError(f"{option} is not UTF-8: {value!a}") from None
     return value
 
 
@@ -75,7 +75,7 @@ def _folder(given: str | None) -> str:
     folder = given if given.startswith("/") else os.path.join(current_folder(), given)  # noqa: PTH118 - no pathlib here
     folder = os.path.abspath(folder)  # noqa: PTH100 - as above
     if not os.path.isdir(folder):  # noqa: PTH112 - as above
-        raise CliError("bad_cwd", f"--cwd {ascii(given)} is not a folder", "give a folder that exists")
+        raise CliError("bad_cwd", f"--cwd {given!a} is not a folder", "give a folder that exists")
     return sendable_folder(folder)
 
 

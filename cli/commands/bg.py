@@ -20,7 +20,7 @@ _VERBS = ("run", "explore", "research", "edit", "yolo")
 @click.argument("words", metavar="[VERB] TASK", nargs=-1)
 @task_options
 @click.pass_obj
-def bg(options: Globals, words: tuple[str, ...], **flags: Any) -> int:  # noqa: ANN401 - click's values
+def bg(options: Globals, /, words: tuple[str, ...], **flags: Any) -> int:  # noqa: ANN401 - click's values
     """Have a task done in the background: the job's id on stdout, how to watch it on stderr.
 
     VERB is run (the default), explore, research, edit or yolo.

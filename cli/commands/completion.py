@@ -18,7 +18,7 @@ _WHERE = {
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 @click.pass_obj
 def completion(_options: Globals, shell: str) -> None:
-    """Print the completion script for bash, zsh or fish.
+    r"""Print the completion script for bash, zsh or fish.
 
     \b
       eval "$(osrc completion bash)"      in ~/.bashrc

@@ -64,7 +64,7 @@ def set_value(options: Globals, key: str, value: str | None, unset: bool) -> Non
     if (value is None) != unset:
         raise click.UsageError("Give a value, or --unset.")
     if value is not None and not value.isprintable():
-        raise CliError("bad_config", f"the value of {key} holds characters that can't be kept: {ascii(value)}")
+        raise CliError("bad_config", f"the value of {key} holds characters that can't be kept: {value!a}")
     from ...state.settings_file import set_in_config  # noqa: PLC0415 - only to write
 
     name = _known(key)

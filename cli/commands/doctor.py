@@ -52,9 +52,7 @@ def doctor(options: Globals, strict: bool) -> int:
     bad = {"fail", "warn"} if strict else {"fail"}
     healthy = not any(finding.level in bad for finding in findings)
     if options.json:
-        rows = [
-            {"section": one.section, "level": one.level, "text": one.text, "fix": one.fix} for one in findings
-        ]
+        rows = [{"section": one.section, "level": one.level, "text": one.text, "fix": one.fix} for one in findings]
         answer_json({"healthy": healthy, "findings": rows})
     else:
         for one in findings:
@@ -74,7 +72,9 @@ def _safely(check: Callable[[Home], Iterator[Finding]], home: Home) -> Iterator[
 
 def _platform(_home: Home) -> Iterator[Finding]:
     yield Finding(
-        "platform", "ok", f"outsourcerer {__version__}, Python {platform.python_version()}, {platform.system()} {platform.machine()}"
+        "platform",
+        "ok",
+        f"outsourcerer {__version__}, Python {platform.python_version()}, {platform.system()} {platform.machine()}",
     )
 
 
@@ -112,7 +112,12 @@ def _supervisor(home: Home) -> Iterator[Finding]:
         connection = Connection(seen["socket"])
     except NoConnectionError as error:
         if launch.alive(seen):
-            yield Finding("supervisor", "fail", f"pid {seen.get('pid')} runs but can't be reached: {error}", "osrc supervisor restart")
+            yield Finding(
+                "supervisor",
+                "fail",
+                f"pid {seen.get('pid')} runs but can't be reached: {error}",
+                "osrc supervisor restart",
+            )
         else:
             yield Finding("supervisor", "note", "the last one did not leave by itself; the next start takes over")
         return
@@ -132,7 +137,9 @@ def _lanes(home: Home) -> Iterator[Finding]:
     for lane, state in zip(found, ready, strict=True):
         present = state.level.value != "absent"
         usable += present
-        text = f"{lane.name}: {state.level.value}" + (f" {state.version}" if state.version else "") + f"; {state.detail}"
+        text = (
+            f"{lane.name}: {state.level.value}" + (f" {state.version}" if state.version else "") + f"; {state.detail}"
+        )
         if present and state.tested is False:
             yield Finding("lanes", "warn", f"{text} (a version that was not tested)", state.fix)
         else:
@@ -154,7 +161,9 @@ def _leftovers(home: Home) -> Iterator[Finding]:
             yield Finding("leftovers", "warn", f"job {record['job_id']} lost its processes", "osrc supervisor restart")
     old = [entry.name for entry in _entries(home.spool_dir) if time.time() - entry.stat().st_mtime > _SPOOL_AGE_S]
     if old:
-        yield Finding("leftovers", "note", f"{len(old)} tasks in {home.spool_dir} were never taken", f"rm -r {home.spool_dir}")
+        yield Finding(
+            "leftovers", "note", f"{len(old)} tasks in {home.spool_dir} were never taken", f"rm -r {home.spool_dir}"
+        )
     damaged = [entry.name for entry in _entries(home.root) if ".damaged-" in entry.name]
     if damaged:
         yield Finding("leftovers", "note", f"set aside as damaged: {', '.join(sorted(damaged)[:5])}")
@@ -172,7 +181,9 @@ def _entries(folder: os.PathLike[str]) -> list[os.DirEntry[str]]:
 
 def _interpreter(_home: Home) -> Iterator[Finding]:
     if not sys.executable:
-        yield Finding("interpreter", "fail", "the Python that runs this can't be found again", "use a plain installation")
+        yield Finding(
+            "interpreter", "fail", "the Python that runs this can't be found again", "use a plain installation"
+        )
 
 
 CHECKS: tuple[Callable[[Home], Iterator[Finding]], ...] = (

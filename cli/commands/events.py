@@ -110,5 +110,7 @@ def event_line(entry: Entry) -> str:
     record = entry.get("record") or {}
     if record:
         detail = {name: record.get(name) for name in ("lane", "verb", "model", "label", "cwd") if record.get(name)}
-    words = " ".join(f"{name}={value if isinstance(value, str) else json.dumps(value)}" for name, value in detail.items())
+    words = " ".join(
+        f"{name}={value if isinstance(value, str) else json.dumps(value)}" for name, value in detail.items()
+    )
     return one_line(f"{entry['seq']} {stamp} {entry['type']} {entry.get('job_id') or '-'} {words}", 400)

@@ -39,7 +39,15 @@ def explain(options: Globals, job_id: str) -> None:
     evidence = list(_denials(f"{folder}/events.jsonl")) if job.get("state") == "permission-blocked" else []
     if options.json:
         verdict = {"label": label, "reason": why}
-        answer_json({**job, "meaning": words_for(str(job.get("state"))), "verdict": verdict, "errors": errors, "evidence": evidence})
+        answer_json(
+            {
+                **job,
+                "meaning": words_for(str(job.get("state"))),
+                "verdict": verdict,
+                "errors": errors,
+                "evidence": evidence,
+            }
+        )
         return
     rows = [
         ("job", job.get("job_id")),

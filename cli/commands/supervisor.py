@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from typing import Any
 
 import click
 
@@ -49,7 +50,10 @@ def status(options: Globals) -> int:
     waiting = {name: count for name, count in (shown.get("actors") or {}).items() if count}
     if options.verbose or waiting:
         chosen = shown.get("actors") if options.verbose else waiting
-        answer("messages waiting: " + one_line(", ".join(f"{name} {count}" for name, count in (chosen or {}).items()), 2000))
+        answer(
+            "messages waiting: "
+            + one_line(", ".join(f"{name} {count}" for name, count in (chosen or {}).items()), 2000)
+        )
     return exit_codes.DONE
 
 
@@ -111,16 +115,14 @@ def logs(options: Globals, lines: int, follows: bool) -> None:
             write(part, raw=False)
 
 
-def _ask(socket: str, body: dict[str, str]) -> dict[str, object] | None:
+def _ask(socket: str, body: dict[str, str]) -> dict[str, Any] | None:
     """Return the reply to one command; None when nobody listens. A stuck one raises CliError."""
     try:
         connection = Connection(socket)
     except NoConnectionError:
         return None
     except ProtocolMismatchError as error:
-        raise CliError(
-            "protocol", f"it speaks another protocol ({error.theirs})", "osrc supervisor restart"
-        ) from None
+        raise CliError("protocol", f"it speaks another protocol ({error.theirs})", "osrc supervisor restart") from None
     try:
         for reply in connection.exchange(body):
             if reply.get("kind") == "refused":

@@ -99,7 +99,9 @@ def _command_help(root: click.Context, words: tuple[str, ...]) -> str:
     for word in words:
         found = command.get_command(context, word) if isinstance(command, click.Group) else None
         if found is None:
-            raise _unknown(word, [*(command.list_commands(context) if isinstance(command, click.Group) else []), *TOPICS])
+            raise _unknown(
+                word, [*(command.list_commands(context) if isinstance(command, click.Group) else []), *TOPICS]
+            )
         context = click.Context(found, info_name=word, parent=context)
         command = found
     return command.get_help(context)

@@ -39,7 +39,7 @@ def __getattr__(verb: str) -> click.Command:
     @click.option("--bg", "background", is_flag=True, help="Detach: print the job's id and return.")
     @task_options
     @click.pass_obj
-    def command(options: Globals, words: tuple[str, ...], background: bool, **flags: Any) -> int:  # noqa: ANN401 - click's values
+    def command(options: Globals, /, words: tuple[str, ...], background: bool, **flags: Any) -> int:  # noqa: ANN401 - click's values
         if background:
             return detach(options, verb, words, flags)
         return _follow(options, verb, words, flags)

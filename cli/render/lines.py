@@ -77,7 +77,9 @@ def clock(seconds: float) -> str:
 def acts(job: Mapping[str, Any]) -> str:
     """Return the tally of tool calls and whatever needs attention: ``R3 W1 B2 !exploring(0-writes)``."""
     progress = job.get("progress") or {}
-    tally = " ".join(f"{letter}{_count(progress.get(key))}" for letter, key in (("R", "reads"), ("W", "writes"), ("B", "bash")))
+    tally = " ".join(
+        f"{letter}{_count(progress.get(key))}" for letter, key in (("R", "reads"), ("W", "writes"), ("B", "bash"))
+    )
     state = job.get("state")
     if state == "exploring?":
         tally += " !exploring(0-writes)"

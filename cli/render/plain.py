@@ -16,18 +16,18 @@ _ONE_LINE = {**_CONTROLS, ord("\t"): " ", ord("\n"): " "}
 
 
 def strip_controls(text: str) -> str:
-    """Return ``text`` with every terminal control removed; tab and newline stay, CR LF becomes LF.
+    r"""Return ``text`` with every terminal control removed; tab and newline stay, CR LF becomes LF.
 
-    >>> strip_controls("\\x1b[31mred\\x1b[0m \\x1b]0;title\\x07ok\\r\\n")
-    'red ok\\n'
+    >>> strip_controls("\x1b[31mred\x1b[0m \x1b]0;title\x07ok\r\n")
+    'red ok\n'
     """
     return re.sub(_SEQUENCES, "", text).translate(_CONTROLS)
 
 
 def one_line(text: str, width: int) -> str:
-    """Return ``text`` as one line of at most ``width`` characters, control sequences removed.
+    r"""Return ``text`` as one line of at most ``width`` characters, control sequences removed.
 
-    >>> one_line("a\\nlong line", 7)
+    >>> one_line("a\nlong line", 7)
     'a long…'
     """
     # Only what can be shown is looked at: a delegate's line may be megabytes long.

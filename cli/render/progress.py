@@ -23,6 +23,7 @@ class Display:
     """
 
     def __init__(self, *, quiet: bool = False) -> None:
+        """Look once at what stderr is."""
         self._live = is_terminal(sys.stderr) and not quiet
         self._quiet = quiet
         self._drawn = False

@@ -20,11 +20,23 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
+
+import outsourcerer
+from outsourcerer.state.identity import boot_id, identify
 
 Body = dict[str, Any]
 
-LIVE = {"queued", "launching", "running", "stalled?", "exploring?", "no-progress-writes", "waiting-limit", "needs-answer"}
+LIVE = {
+    "queued",
+    "launching",
+    "running",
+    "stalled?",
+    "exploring?",
+    "no-progress-writes",
+    "waiting-limit",
+    "needs-answer",
+}
 
 PLAN: Body = {
     "lane": "fake",
@@ -92,8 +104,6 @@ class FakeGateway:
     """Serves one home. Every attribute may be changed while it runs."""
 
     def __init__(self, home: Path, *, protocol: int = 1, version: str | None = None) -> None:
-        import outsourcerer
-
         self.home = home
         self.protocol = protocol
         self.version = version or outsourcerer.__version__
@@ -114,19 +124,17 @@ class FakeGateway:
         self._listener: socket.socket | None = None
         self._open: list[socket.socket] = []
 
-    def __enter__(self) -> FakeGateway:
+    def __enter__(self) -> Self:
         self.listen()
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
         with contextlib.suppress(OSError):
-            os.rmdir(self._folder)
+            Path(self._folder).rmdir()
 
     def listen(self) -> None:
         """Bind, say so in the supervisor file, serve in threads."""
-        from outsourcerer.state.identity import boot_id, identify
-
         for name in ("", "jobs", "spool"):
             (self.home / name).mkdir(mode=0o700, parents=True, exist_ok=True)
         listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -155,7 +163,7 @@ class FakeGateway:
             self._listener = None
         self.cut()
         with contextlib.suppress(OSError):
-            os.unlink(self.socket_path)
+            Path(self.socket_path).unlink()
         if not keep_file:
             with contextlib.suppress(OSError):
                 (self.home / "supervisor.json").unlink()
