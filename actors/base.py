@@ -127,8 +127,7 @@ class Handle:
     @property
     def waiting(self) -> int:
         """Messages in its mailbox."""
-        inbox: queue.Queue[object] = self._ref._actor.actor_inbox  # type: ignore[attr-defined]  # noqa: SLF001  public attribute of a private back-reference
-        return inbox.qsize()
+        return self._ref.actor_inbox.qsize()
 
     def wait_down(self, timeout_s: float | None = None) -> bool:
         """Wait until the actor has ended; for threads that are no actors."""

@@ -39,7 +39,7 @@ from ..state import views
 from ..state.errors import StateError
 from ..state.identity import identify, look
 from ..state.store import Reader
-from .base import Stop, ask
+from .base import Stop, ask, log
 from .intake import create, draft
 from .jobs import Adopt, Cancel, Submit
 from .lane_book import LaneBook
@@ -102,6 +102,13 @@ class Dispatcher:
             yield from self._answer(body)
         except StateError as error:
             yield error.refusal
+        except Exception:
+            log.exception("a %s command failed", body.get("kind"))
+            yield Refused(
+                code=RefusalCode.INTERNAL,
+                message="the supervisor met a fault of its own",
+                hint="osrc supervisor logs shows it",
+            )
         finally:
             self.activity.end()
 
