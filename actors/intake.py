@@ -322,7 +322,9 @@ def _choose(request: JobRequest, registry: Registry, environment: Mapping[str, s
         default_lane=settings.text("provider"),
         default_model=settings.text("model"),
     )
-    if not isinstance(found, ChooseByReadiness):
+    if isinstance(found, Refused):
+        return _declared_badly(request, registry) or found
+    if isinstance(found, Resolved):
         return found
     missing = []
     for candidate in found.candidates:
@@ -338,6 +340,12 @@ def _choose(request: JobRequest, registry: Registry, environment: Mapping[str, s
         message=f"no lane is ready for {request.verb.value} ({'; '.join(missing) or 'none can do it'})",
         hint="osrc lanes says what each one needs",
     )
+
+
+def _declared_badly(request: JobRequest, registry: Registry) -> Refused | None:
+    """Return what is wrong with the file of the lane that was asked for, if that is why there is no such lane."""
+    name = request.lane or (request.model or "").partition(":")[0]
+    return next((problem for problem in registry.problems if name and f"/{name}.toml:" in problem.message), None)
 
 
 def _check_verb(request: JobRequest, lane: Lane, registry: Registry) -> Refused | None:
