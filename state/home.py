@@ -44,7 +44,7 @@ class Home:
         if given == "~" or given.startswith("~/"):
             given = user_home(environ) + given[1:]
         if not os.path.isabs(given):  # noqa: PTH117 - pathlib costs more than this whole function
-            given = os.path.join(cwd if cwd is not None else os.getcwd(), given)  # noqa: PTH109, PTH118 - see above
+            given = os.path.join(cwd if cwd is not None else _current_folder(), given)  # noqa: PTH118 - see above
         return cls(Path(os.path.normpath(given)))
 
     @property
@@ -114,6 +114,17 @@ def user_home(environ: Mapping[str, str]) -> str:
         raise StateError(
             "state_unwritable", "no home folder is known (HOME is not set)", "set HOME, or OSRC_HOME=/path"
         ) from None
+
+
+def _current_folder() -> str:
+    try:
+        return os.getcwd()  # noqa: PTH109 - see Home.resolve
+    except OSError as error:
+        raise StateError(
+            "state_unwritable",
+            f"OSRC_HOME is a relative path, and the current folder can't be used: {error.strerror}",
+            "give an absolute path: OSRC_HOME=/path",
+        ) from error
 
 
 def _private_folder(path: str, files: Files, *, parents: bool = False) -> None:

@@ -17,7 +17,7 @@ from typing import Any, Self
 
 from .errors import DamagedStore, printable
 from .schema import SCHEMA, newer
-from .sqlite_errors import from_sqlite_error
+from .sqlite_errors import TROUBLE, from_sqlite_error
 
 Record = dict[str, Any]
 """A ``messages.job.JobRecord`` as its JSON object."""
@@ -74,7 +74,8 @@ class Reader:
         if labelled or not _ID_CHARACTERS.issuperset(token):
             return labelled
         beyond = token[:-1] + chr(ord(token[-1]) + 1)
-        return self._records(f"job_id >= ? AND job_id < ? {_NEWEST} LIMIT ?", (token, beyond, CANDIDATES))
+        # Ids begin with their time, so that their own order is the newest first: no sort of a long list.
+        return self._records("job_id >= ? AND job_id < ? ORDER BY job_id DESC LIMIT ?", (token, beyond, CANDIDATES))
 
     def record(self, job_id: str) -> Record | None:
         """Return one job by its full id, or None."""
@@ -118,7 +119,10 @@ class Reader:
         condition = " AND ".join(where)  # our own words; every value is bound
         statement = f"SELECT seq, at, kind, body FROM facts WHERE {condition} ORDER BY seq LIMIT ?"  # noqa: S608 - see above
         rows = self._rows(statement, (*given, limit))
-        return [(int(seq), float(at), str(kind), str(body)) for seq, at, kind, body in rows]
+        try:
+            return [(int(seq), float(at), str(kind), str(body)) for seq, at, kind, body in rows]
+        except (TypeError, ValueError):
+            raise DamagedStore(message=f"{printable(self._path)} is damaged: a fact has no number or no time") from None
 
     def last_seq(self) -> int:
         """Return the number of the newest fact, 0 when there is none."""
@@ -144,7 +148,7 @@ class Reader:
     def _errors(self) -> Iterator[None]:
         try:
             yield
-        except sqlite3.Error as error:
+        except TROUBLE as error:
             raise from_sqlite_error(error, self._path) from error
 
     def _open(self) -> sqlite3.Connection | None:

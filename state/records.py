@@ -18,6 +18,7 @@ from ..messages.facts import (
     JobAccepted,
     JobCancelRequested,
     JobEnded,
+    JobEnding,
     JobLaunching,
     JobProgressed,
     JobRemoved,
@@ -47,7 +48,7 @@ def apply(record: JobRecord | None, fact: Fact, at: float) -> JobRecord | None:
             return record
         case JobEnded():
             return None if record is None else _ended(record, fact, at)
-        case JobLaunching() | JobSpawned() | JobStateChanged() | JobProgressed() | JobCancelRequested():
+        case JobLaunching() | JobSpawned() | JobStateChanged() | JobProgressed() | JobCancelRequested() | JobEnding():
             if record is None or record.state.terminal:
                 return record
             changes = _changes(record, fact, at)
@@ -58,15 +59,14 @@ def apply(record: JobRecord | None, fact: Fact, at: float) -> JobRecord | None:
 
 def _changes(
     record: JobRecord,
-    fact: JobLaunching | JobSpawned | JobStateChanged | JobProgressed | JobCancelRequested,
+    fact: JobLaunching | JobSpawned | JobStateChanged | JobProgressed | JobCancelRequested | JobEnding,
     at: float,
 ) -> dict[str, Any]:
     """Return what ``fact`` changes in a live record."""
     match fact:
         case JobLaunching():
-            if fact.attempt <= record.attempt:
-                return {}
-            return {"state": JobState.LAUNCHING, "attempt": fact.attempt, "shim": None, "delegate": None}
+            launched = {"state": JobState.LAUNCHING, "attempt": fact.attempt, "shim": None, "delegate": None}
+            return launched if fact.attempt > record.attempt else {}
         case JobSpawned():
             spawned: dict[str, Any] = {"shim": fact.shim, "delegate": fact.delegate}
             if record.started is None:
@@ -80,6 +80,8 @@ def _changes(
             return {"progress": fact.progress, **_observed(fact)}
         case JobCancelRequested():
             return {"cancel_requested": True}
+        case JobEnding():
+            return {} if record.ending else {"ending": fact.cause}
 
 
 def _ended(record: JobRecord, fact: JobEnded, at: float) -> JobRecord:

@@ -28,6 +28,9 @@ BUILDING = ".rebuilding"
 REBUILT = ".rebuilt"
 """Suffix of the new file once it is whole. A left one is put in place at the next start."""
 
+SMALLEST = 512
+"""Bytes of the smallest page SQLite knows: a shorter file would be opened as an empty store."""
+
 
 def open_or_rebuild(home: Home, now: float, *, files: Files = FILES) -> tuple[Store, list[str]]:
     """Return the store and what a person should know. ``now`` is epoch seconds.
@@ -129,7 +132,7 @@ def _forgotten(store: Store, home: Home, files: Files, known: set[str], live: se
 
 def _is_blank(database: Path) -> bool:
     try:
-        return database.lstat().st_size == 0
+        return database.lstat().st_size < SMALLEST
     except OSError:
         return True  # missing; what can't be seen for another reason is met when it is opened
 
@@ -235,7 +238,7 @@ def _salvaged_seq(database: Path) -> int | None:
             db.execute("SELECT seq FROM sqlite_sequence WHERE name = 'facts'").fetchone(),
         ]
         return max(int(row[0]) for row in found if row and row[0] is not None)
-    except (sqlite3.Error, ValueError, TypeError):
+    except (sqlite3.Error, ValueError, TypeError):  # ValueError: undecodable bytes, or no number at all
         return None
     finally:
         if db is not None:

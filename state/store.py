@@ -27,7 +27,7 @@ from .files import FILES, Files
 from .reader import Reader
 from .records import apply
 from .schema import SCHEMA, newer
-from .sqlite_errors import from_sqlite_error
+from .sqlite_errors import TROUBLE, from_sqlite_error
 
 __all__ = ["Reader", "Store", "public"]
 
@@ -88,7 +88,7 @@ class Store:
                 entries.append(Entry.model_construct(seq=cursor.lastrowid or 0, at=at, fact=shown))
                 if job_id is not None:
                     self._update(job_id, fact, at)
-        except sqlite3.Error as error:
+        except TROUBLE as error:
             self.rollback()
             raise from_sqlite_error(error, self._path) from error
         return entries
@@ -99,20 +99,20 @@ class Store:
             return
         try:
             self._db.execute("COMMIT")
-        except sqlite3.Error as error:
+        except TROUBLE as error:
             self.rollback()
             raise from_sqlite_error(error, self._path) from error
 
     def rollback(self) -> None:
         """Forget everything appended since the last commit. Never raises."""
-        with contextlib.suppress(sqlite3.Error):
+        with contextlib.suppress(*TROUBLE):
             if self._db.in_transaction:
                 self._db.execute("ROLLBACK")
 
     def close(self) -> None:
         """Forget what was not committed and let go of the file. Repeating it is harmless."""
         self.rollback()
-        with contextlib.suppress(sqlite3.Error):
+        with contextlib.suppress(*TROUBLE):
             self._db.close()
 
     def record(self, job_id: str) -> JobRecord | None:
@@ -155,14 +155,14 @@ class Store:
                 " WHERE NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = 'facts')",
                 (seq,),
             )
-        except sqlite3.Error as error:
+        except TROUBLE as error:
             self.rollback()
             raise from_sqlite_error(error, self._path) from error
 
     def _rows(self, statement: str, *values: str) -> list[tuple[Any, ...]]:
         try:
             return self._db.execute(statement, values).fetchall()
-        except sqlite3.Error as error:
+        except TROUBLE as error:
             raise from_sqlite_error(error, self._path) from error
 
     def _update(self, job_id: str, fact: Fact, at: float) -> None:
@@ -199,7 +199,7 @@ class Store:
             for number, name, script in migrations():
                 if number > version:
                     self._migrate(number, name, script, now)
-        except sqlite3.Error as error:
+        except TROUBLE as error:
             self.rollback()
             raise from_sqlite_error(error, self._path) from error
         self.live()
@@ -251,6 +251,6 @@ def _connect(path: Path) -> sqlite3.Connection:
     try:
         db = sqlite3.connect(path, timeout=BUSY_S, isolation_level=None, check_same_thread=False)
         db.text_factory = lambda data: data.decode("utf-8", "replace")
-    except sqlite3.Error as error:
+    except TROUBLE as error:
         raise from_sqlite_error(error, path) from error
     return db

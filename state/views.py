@@ -58,8 +58,7 @@ def job_object(
     found: dict[str, Any] = {"schema_version": SCHEMA_VERSION}
     for key in _COPIED:
         found[key] = record.get(key)
-    found["status"] = found["state"]
-    found["accepted_at"] = record.get("accepted_at")
+    found["status"] = None  # in its place among the keys; filled below
     found["age_s"] = _age(record, now)
     found["progress"] = _filled(_PROGRESS, record.get("progress"))
     found["cost"] = _filled(_COST, record.get("cost"))
@@ -76,7 +75,8 @@ def job_object(
 
 def is_live(record: Mapping[str, Any]) -> bool:
     """Whether the job has not ended."""
-    return record.get("state") in _LIVE
+    state = record.get("state")
+    return isinstance(state, str) and state in _LIVE
 
 
 def derive(record: Mapping[str, Any], look: Look, *, exit_seen: bool = False) -> dict[str, Any]:

@@ -1,0 +1,108 @@
+import errno
+import os
+import stat
+from pathlib import Path
+
+import pytest
+from fakes.state import FailingDisk, names, refusal_of
+from outsourcerer.messages.refusals import RefusalCode
+from outsourcerer.state.errors import StateError
+from outsourcerer.state.files import create_private, read_private, set_aside, write_private
+
+
+def modes(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def test_written_whole_private_and_without_leftovers(tmp_path):
+    target = tmp_path / "a file\nwith ünï"
+    write_private(target, b"one")
+    write_private(target, b"two", fsync=True)
+    assert target.read_bytes() == b"two"
+    assert modes(target) == 0o600
+    assert names(tmp_path) == [target.name]
+
+
+def test_a_link_is_replaced_never_followed(tmp_path):
+    victim = tmp_path / "victim"
+    victim.write_bytes(b"mine")
+    link = tmp_path / "link"
+    link.symlink_to(victim)
+    write_private(link, b"new")
+    assert victim.read_bytes() == b"mine"
+    assert not link.is_symlink()
+
+
+@pytest.mark.parametrize("error", [errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EIO])
+@pytest.mark.parametrize("fsync", [False, True])
+def test_a_failure_at_any_step_leaves_the_old_content_or_the_new(tmp_path, error, fsync):
+    target = tmp_path / "f"
+    steps = 0
+    for nth in range(1, 20):
+        write_private(target, b"old content")
+        disk = FailingDisk(nth, error)
+        said = refusal_of(lambda: write_private(target, b"the new content", fsync=fsync, files=disk))  # noqa: B023 - called at once
+        assert (said is not None) == disk.failed
+        if said is not None:
+            full = error in (errno.ENOSPC, errno.EDQUOT)
+            assert said.code == ("state_full" if full else "state_unwritable")
+            assert str(target) in str(said)
+            assert said.hint
+        assert target.read_bytes() in (b"old content", b"the new content")
+        assert names(tmp_path) == ["f"], "no temporary file stays, least of all on a full disk"
+        if not disk.failed:
+            break
+        steps += 1
+        write_private(target, b"retry", fsync=fsync)
+        assert target.read_bytes() == b"retry"
+    assert steps >= 4, "open, write, close and rename can each fail"
+
+
+def test_created_by_one_only(tmp_path):
+    target = tmp_path / "claim"
+    assert create_private(target, b"a")
+    assert not create_private(target, b"b")
+    assert target.read_bytes() == b"a"
+    assert modes(target) == 0o600
+
+
+@pytest.mark.parametrize("nth", [1, 2, 3])
+def test_a_creation_that_failed_can_be_tried_again(tmp_path, nth):
+    target = tmp_path / "claim"
+    with pytest.raises(StateError):
+        create_private(target, b"abc", files=FailingDisk(nth))
+    assert create_private(target, b"abc")
+    assert target.read_bytes() == b"abc"
+
+
+def test_reading_is_bounded_and_wants_a_regular_file(tmp_path):
+    assert read_private(tmp_path / "none", 10) is None
+    assert read_private(tmp_path / "none" / "below", 10) is None
+    plain = tmp_path / "plain"
+    plain.write_bytes(b"0123456789")
+    assert read_private(plain, 10) == b"0123456789"
+    assert read_private(plain / "below", 10) is None
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    link = tmp_path / "link"
+    link.symlink_to(plain)
+    for bad, limit in ((plain, 9), (tmp_path, 10), (fifo, 10), (link, 10), (Path("/dev/zero"), 10)):
+        with pytest.raises(StateError) as caught:
+            read_private(bad, limit)
+        assert caught.value.code == "state_damaged"
+
+
+def test_set_aside_keeps_every_copy(tmp_path):
+    path = tmp_path / "x.db-wal"
+    assert set_aside(path, ".bad") is None
+    names = []
+    for number in range(3):
+        path.write_text(str(number))
+        names.append(set_aside(path, ".bad", "-wal").name)
+    assert names == ["x.db.bad-wal", "x.db.bad.2-wal", "x.db.bad.3-wal"]
+    assert (tmp_path / "x.db.bad.2-wal").read_text() == "1"
+
+
+def test_a_refusal_is_the_same_in_words():
+    refusal = StateError("state_full", "the disk is full", "make room").refusal
+    assert (refusal.code, refusal.message, refusal.hint) == (RefusalCode.STATE_FULL, "the disk is full", "make room")

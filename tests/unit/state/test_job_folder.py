@@ -1,0 +1,208 @@
+import stat
+import threading
+
+import pytest
+from fakes.state import FailingDisk, identity, job_id, names, record, refusal_of, scratch_home
+from hypothesis import given
+from hypothesis import strategies as st
+from outsourcerer.messages.job import ExitStatus
+from outsourcerer.messages.vocabulary import JobState
+from outsourcerer.state.errors import StateError
+from outsourcerer.state.job_folder import EXIT, JSON_LIMIT, META, WATCH, JobFolder
+
+
+@pytest.fixture
+def home(tmp_path):
+    return scratch_home(tmp_path)
+
+
+@pytest.fixture
+def folder(home):
+    return JobFolder.create(home, job_id())
+
+
+def test_a_folder_is_private_and_made_once(home, folder):
+    assert stat.S_IMODE(folder.path.stat().st_mode) == 0o700
+    assert folder.job_id == job_id()
+    with pytest.raises(FileExistsError):
+        JobFolder.create(home, job_id())
+
+
+def test_a_full_disk_is_said(home):
+    with pytest.raises(StateError) as caught:
+        JobFolder.create(home, job_id(1), FailingDisk(1))
+    assert caught.value.code == "state_full"
+    JobFolder.create(home, job_id(1))
+
+
+def test_the_record_comes_back_whole(folder):
+    assert folder.read_meta() is None
+    kept = record(label="ünï", state=JobState.DONE, exit=0, shim=identity(3))
+    folder.write_meta(kept)
+    assert folder.read_meta() == kept
+    assert stat.S_IMODE(folder.file(META).stat().st_mode) == 0o600
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"{", b"null", b"[]", b"\xff\xfe", b"{}", b"[" * 100_000, record(5).model_dump_json().encode()]
+)
+def test_a_record_that_makes_no_sense_is_none(folder, content):
+    folder.file(META).write_bytes(content)
+    assert folder.read_meta() is None
+    assert folder.file(META).read_bytes() == content, "looking changes nothing"
+
+
+def test_a_record_half_written_at_any_byte_is_none_or_whole(folder):
+    whole = record().model_dump_json().encode() + b"\n"
+    for length in range(0, len(whole), 7):
+        folder.file(META).write_bytes(whole[:length])
+        assert folder.read_meta() in (None, record())
+
+
+def test_a_failure_at_any_step_leaves_the_old_record_or_the_new(folder):
+    old, new = record(label="old"), record(label="new")
+    for nth in range(1, 12):
+        folder.write_meta(old)
+        disk = FailingDisk(nth)
+        said = refusal_of(lambda: JobFolder(folder.path, disk).write_meta(new))  # noqa: B023 - called at once
+        assert said is None or said.code == "state_full"
+        assert folder.read_meta() in (old, new)
+        assert names(folder.path) == [META]
+        if not disk.failed:
+            break
+    assert nth > 4
+
+
+def test_no_exit_yet(folder):
+    assert folder.read_exit() is None
+
+
+@pytest.mark.parametrize(
+    ("text", "status"),
+    [
+        ('{"attempt":1,"code":0,"signal":null,"error":null,"at":5.5}', ExitStatus(code=0)),
+        ('{"attempt":1,"code":null,"signal":9,"error":null,"at":5.5}', ExitStatus(signal=9)),
+        ('{"attempt":1,"code":null,"signal":null,"error":"no such file","at":5.5}', ExitStatus(error="no such file")),
+    ],
+)
+def test_what_the_shim_saw(folder, text, status):
+    folder.file(EXIT).write_text(text)
+    found = folder.read_exit()
+    assert (found.attempt, found.status, found.at, found.damaged) == (1, status, 5.5, False)
+    assert folder.file(EXIT).exists()
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"\0\0\0\0",
+        b"{",
+        b"[1]",
+        b'{"attempt":1}',
+        b'{"code":"x"}',
+        b'{"code":1e400}',
+        b"[" * 50_000,
+        b"7" * (JSON_LIMIT + 1),
+    ],
+)
+def test_an_exit_that_makes_no_sense_is_set_aside_and_said(folder, content):
+    folder.file(EXIT).write_bytes(content)
+    found = folder.read_exit()
+    assert found.damaged
+    assert found.status.lost
+    assert folder.file("exit.json.bad").read_bytes() == content
+    assert folder.read_exit() is None
+
+
+@given(st.binary(max_size=200))
+def test_no_exit_record_raises(tmp_path_factory, content):
+    folder = JobFolder(tmp_path_factory.mktemp("x") / job_id())
+    folder.path.mkdir()
+    folder.file(EXIT).write_bytes(content)
+    assert folder.read_exit() is not None
+
+
+def test_an_attempt_is_claimed_once_whoever_races(folder):
+    winners = []
+    barrier = threading.Barrier(8)
+
+    def race(number: int) -> None:
+        barrier.wait(10)
+        if folder.claim(1, {"by": "shim", **identity(number + 1).model_dump()}):
+            winners.append(number + 1)
+
+    threads = [threading.Thread(target=race, args=(number,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(10)
+    assert len(winners) == 1
+    claim = folder.read_claim(1)
+    assert (claim.by, claim.process.pid) == ("shim", winners[0])
+    assert folder.read_claim(2) is None
+    assert folder.claim(2, {"by": "supervisor"})
+    assert folder.read_claim(2).process is None
+
+
+def test_an_empty_claim_is_a_claim(folder):
+    folder.file("claim.1").write_bytes(b"")
+    claim = folder.read_claim(1)
+    assert (claim.by, claim.process) == ("unknown", None)
+    assert not folder.claim(1, {"by": "shim"})
+
+
+def test_a_claim_that_could_not_be_written_can_be_taken(folder):
+    for nth in (1, 2, 3):
+        with pytest.raises(StateError):
+            JobFolder(folder.path, FailingDisk(nth)).claim(1, {"by": "shim"})
+    assert folder.claim(1, {"by": "shim"})
+
+
+def test_processes_of_an_attempt(folder):
+    assert folder.read_spawn(1) is None
+    folder.write_json(
+        "spawn.1.json", {"attempt": 1, "shim": identity(2).model_dump(), "delegate": identity(3).model_dump(), "at": 4}
+    )
+    found = folder.read_spawn(1)
+    assert (found.shim, found.delegate, found.at) == (identity(2), identity(3), 4.0)
+    folder.write_json("spawn.2.json", {"attempt": 2, "shim": None, "delegate": {"pid": -1}})
+    found = folder.read_spawn(2)
+    assert (found.shim, found.delegate, found.at) == (None, None, None)
+    folder.file("spawn.3.json").write_bytes(b"{")
+    assert folder.read_spawn(3) is None
+
+
+def test_the_last_attempt(folder):
+    assert folder.last_attempt() == 0
+    for name in (
+        "claim.1",
+        "claim.x",
+        "claim.99999999999",
+        "spawn.12.json",
+        "spawn.13.json.tmp",
+        ".claim.50",
+        "claim.3\n",
+    ):
+        folder.file(name).write_bytes(b"")
+    assert folder.last_attempt() == 12
+    assert JobFolder(folder.path / "gone").last_attempt() == 0
+
+
+def test_any_json_object(folder):
+    assert folder.read_json(WATCH) is None
+    folder.write_json(WATCH, {"a": [1, "ü"]})
+    assert folder.read_json(WATCH) == {"a": [1, "ü"]}
+    folder.file(WATCH).write_text("[1]")
+    assert folder.read_json(WATCH) is None
+
+
+def test_removed_without_following_links(home, folder, tmp_path):
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "f").write_text("kept")
+    folder.file("link").symlink_to(outside)
+    folder.remove()
+    folder.remove()
+    assert not folder.path.exists()
+    assert (outside / "f").read_text() == "kept"

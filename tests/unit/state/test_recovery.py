@@ -1,0 +1,343 @@
+import itertools
+import os
+import random
+import shutil
+import sqlite3
+import subprocess
+import sys
+from functools import partial
+from pathlib import Path
+
+import pytest
+from fakes.state import (
+    NOW,
+    FailingDisk,
+    facts_of_a_life,
+    identity,
+    job_id,
+    names,
+    record,
+    refusal_of,
+    scratch_home,
+    scribble,
+)
+from outsourcerer.messages.facts import FACT, JobAccepted, JobEnded, JobLaunching, JobRemoved
+from outsourcerer.messages.job import ExitStatus
+from outsourcerer.messages.vocabulary import JobState
+from outsourcerer.state.errors import StateError
+from outsourcerer.state.job_folder import META, JobFolder
+from outsourcerer.state.reader import Reader
+from outsourcerer.state.records import apply
+from outsourcerer.state.recovery import open_or_rebuild
+from outsourcerer.state.store import Store
+
+ENDS = (JobState.DONE, JobState.FAILED, JobState.WEDGED, JobState.CANCELED)
+
+
+def lived_in(home, jobs=30):
+    """A home with jobs, most ended, as a supervisor leaves it; their records."""
+    store, warnings = open_or_rebuild(home, NOW)
+    assert warnings == []
+    for number in range(jobs):
+        folder = JobFolder.create(home, job_id(number))
+        facts = facts_of_a_life(number, ENDS[number % len(ENDS)])
+        store.append(facts if number % 5 else facts[:1], NOW + number)
+        store.commit()
+        folder.write_meta(store.record(job_id(number)))
+    records = {job_id(number): store.record(job_id(number)) for number in range(jobs)}
+    store.close()
+    return records
+
+
+def agrees_with_itself(home, store):
+    """The jobs table must be the fold of the journal."""
+    found = {}
+    with Reader(home.database) as reader:
+        for _, at, _, body in reader.entries(0, 1_000_000):
+            fact = FACT.validate_json(body)
+            name = getattr(fact, "job_id", None)
+            if name:
+                found[name] = apply(found.get(name), fact, at)
+        shown, omitted = reader.jobs(limit=0)
+    assert omitted == 0
+    assert {job["job_id"] for job in shown} == {name for name, kept in found.items() if kept}
+    for job in shown:
+        assert found[job["job_id"]].model_copy(update={"marker_id": job["marker_id"]}) == store.record(job["job_id"])
+
+
+def test_a_fresh_home_needs_nothing(tmp_path):
+    home = scratch_home(tmp_path)
+    store, warnings = open_or_rebuild(home, NOW)
+    assert warnings == []
+    store.close()
+
+
+def test_an_undamaged_store_is_opened_as_it_is(tmp_path):
+    home = scratch_home(tmp_path)
+    records = lived_in(home)
+    before = names(home.root)
+    store, warnings = open_or_rebuild(home, NOW)
+    assert warnings == []
+    assert {name: store.record(name) for name in records} == records
+    store.close()
+    assert names(home.root) == before
+
+
+DAMAGES = {
+    "zero length": lambda path: path.write_bytes(b""),
+    "missing": lambda path: path.unlink(),
+    "a folder": lambda path: (path.unlink(), path.mkdir(), (path / "x").write_text("")),
+    "text": lambda path: path.write_bytes(b"hello " * 5000),
+    "header": lambda path: path.write_bytes(b"\xff" * 100 + path.read_bytes()[100:]),
+    "cut": lambda path: path.write_bytes(path.read_bytes()[: path.stat().st_size // 3]),
+    "one byte": lambda path: path.write_bytes(b"S"),
+    "tables dropped": lambda path: sqlite3.connect(path).executescript("DROP TABLE jobs;").close(),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_damage_is_set_aside_and_every_job_comes_back(tmp_path, damage):
+    home = scratch_home(tmp_path)
+    records = lived_in(home)
+    with Reader(home.database) as reader:
+        old_seq = reader.last_seq()
+    DAMAGES[damage](home.database)
+    store, warnings = open_or_rebuild(home, NOW + 1000)
+    assert "30 jobs were restored from their folders" in warnings
+    assert {name: store.record(name) for name in records} == records
+    agrees_with_itself(home, store)
+    with Reader(home.database) as reader:
+        numbers = [row[0] for row in reader.entries(0, 10_000)]
+    assert min(numbers) > old_seq, "a follower that resumes after the last number it saw must see what comes now"
+    kept = [name for name in names(home.root) if ".damaged-" in name]
+    assert any(not name.endswith(("-wal", "-shm")) for name in kept) == (damage != "missing")
+    store.close()
+    store, warnings = open_or_rebuild(home, NOW + 2000)
+    assert warnings == []
+    store.close()
+
+
+def test_random_bytes_at_random_places(tmp_path):
+    """Whatever the bytes: a store that opens, agrees with itself, and has every job of the folders."""
+    home = scratch_home(tmp_path)
+    records = lived_in(home, 12)
+    good = home.database.read_bytes()
+    rebuilt = 0
+    for seed in range(60):
+        for name in names(home.root):
+            if name.startswith("state.db"):
+                (home.root / name).unlink()
+        home.database.write_bytes(scribble(good, seed))
+        store, warnings = open_or_rebuild(home, NOW + 1000)
+        rebuilt += bool(warnings)
+        assert store.job_ids() >= set(records)
+        assert {kept.job_id for kept in store.live()} <= store.job_ids()
+        store.append(facts_of_a_life(500), NOW)
+        store.commit()
+        store.close()
+        with Reader(home.database) as reader:
+            assert len(reader.jobs(limit=0)[0]) >= 13
+            for name in records:
+                assert reader.record(name)["job_id"] == name
+            reader.entries(0, 10_000)
+    assert rebuilt > 30
+
+
+def test_a_log_of_garbage_or_cut_short_loses_no_job(tmp_path):
+    home = scratch_home(tmp_path)
+    records = lived_in(home, 10)
+    store = Store.open(home.database, now=NOW)
+    for number in range(10, 20):
+        folder = JobFolder.create(home, job_id(number))
+        store.append(facts_of_a_life(number), NOW + number)
+        store.commit()
+        folder.write_meta(store.record(job_id(number)))
+        records[job_id(number)] = store.record(job_id(number))
+    main, log = home.database.read_bytes(), Path(f"{home.database}-wal").read_bytes()
+    store.close()
+    for broken in (b"", log[: len(log) // 2], log[:-1000], b"\xff" * len(log), scribble(log, 1), scribble(log, 2)):
+        for name in names(home.root):
+            if name.startswith("state.db"):
+                (home.root / name).unlink()
+        home.database.write_bytes(main)
+        Path(f"{home.database}-wal").write_bytes(broken)
+        store, _ = open_or_rebuild(home, NOW + 1000)
+        found = {name: store.record(name) for name in records}
+        assert found == records
+        agrees_with_itself(home, store)
+        store.close()
+
+
+def test_an_end_that_the_log_lost_comes_back_and_a_removed_job_does_not(tmp_path):
+    home = scratch_home(tmp_path)
+    store, _ = open_or_rebuild(home, NOW)
+    store.append([JobAccepted(job_id=job_id(1), record=record(1))], NOW)
+    store.append([*facts_of_a_life(2), JobRemoved(job_id=job_id(2))], NOW)
+    store.commit()
+    store.close()
+    ended = record(
+        1, state=JobState.FAILED, exit=1, ended=NOW + 5, reason="exit-nonzero:rc=7", exit_status=ExitStatus(code=7)
+    )
+    JobFolder.create(home, job_id(1)).write_meta(ended)
+    JobFolder.create(home, job_id(2)).write_meta(record(2, state=JobState.DONE, exit=0, ended=NOW))
+    store, warnings = open_or_rebuild(home, NOW)
+    assert len(warnings) == 1
+    assert "1 jobs were restored" in warnings[0]
+    assert store.record(job_id(1)) == ended
+    assert store.record(job_id(2)) is None
+    store.close()
+
+
+def test_a_folder_without_a_record_is_kept_and_reported(tmp_path):
+    home = scratch_home(tmp_path)
+    lived_in(home, 3)
+    (home.jobs_dir / job_id(1) / META).write_bytes(b'{"job_id": "2026')
+    (home.jobs_dir / job_id(2) / META).unlink()
+    (home.jobs_dir / "not a job").mkdir()
+    (home.jobs_dir / job_id(9)).symlink_to(home.jobs_dir / job_id(0))
+    home.database.write_bytes(b"broken" * 1000)
+    store, warnings = open_or_rebuild(home, NOW)
+    assert store.job_ids() == {job_id(0)}
+    for number in (1, 2):
+        assert any(job_id(number) in warning and "kept" in warning for warning in warnings)
+        assert (home.jobs_dir / job_id(number)).is_dir()
+    assert (home.jobs_dir / job_id(1) / f"{META}.bad").read_bytes() == b'{"job_id": "2026'
+    store.close()
+
+
+def test_a_live_job_comes_back_as_far_as_its_folder_proves(tmp_path):
+    """A rebuilt job must never be started a second time: claims say what meta.json did not live to say."""
+    home = scratch_home(tmp_path)
+    store, _ = open_or_rebuild(home, NOW)
+    for number in range(4):
+        folder = JobFolder.create(home, job_id(number))
+        folder.write_meta(record(number))
+        if number >= 1:
+            folder.claim(1, {"by": "shim", **identity(7).model_dump()})
+        if number >= 2:
+            spawn = {
+                "attempt": 1,
+                "shim": identity(7).model_dump(),
+                "delegate": identity(8).model_dump(),
+                "at": NOW + 3,
+            }
+            folder.write_json("spawn.1.json", spawn)
+        if number >= 3:
+            folder.claim(2, {"by": "shim", **identity(9).model_dump()})
+    store.close()
+    home.database.write_bytes(b"")
+    store, _ = open_or_rebuild(home, NOW)
+    queued, claimed, spawned, again = (store.record(job_id(number)) for number in range(4))
+    assert (queued.state, queued.attempt) == (JobState.QUEUED, 0)
+    assert (claimed.state, claimed.attempt, claimed.delegate) == (JobState.LAUNCHING, 1, None)
+    assert (spawned.state, spawned.delegate, spawned.started) == (JobState.RUNNING, identity(8), NOW + 3)
+    assert (again.state, again.attempt, again.delegate) == (JobState.LAUNCHING, 2, None)
+    assert {kept.job_id for kept in store.live()} == {job_id(number) for number in range(4)}
+    store.close()
+
+
+def test_a_newer_schema_is_refused_not_rebuilt(tmp_path):
+    home = scratch_home(tmp_path)
+    lived_in(home, 2)
+    db = sqlite3.connect(home.database)
+    db.execute("PRAGMA user_version = 77")
+    db.close()
+    before = home.database.read_bytes()
+    with pytest.raises(StateError) as caught:
+        open_or_rebuild(home, NOW)
+    assert caught.value.code == "state_newer"
+    assert home.database.read_bytes() == before
+
+
+def opened_and_closed(home, disk):
+    store, _ = open_or_rebuild(home, NOW, files=disk)
+    store.close()
+
+
+def test_a_full_disk_during_the_rebuild_leaves_everything_for_the_next_try(tmp_path):
+    home = scratch_home(tmp_path)
+    records = lived_in(home, 3)
+    home.database.write_bytes(b"broken" * 1000)
+    for nth in itertools.count(1):
+        disk = FailingDisk(nth)
+        said = refusal_of(partial(opened_and_closed, home, disk))
+        if said is None:
+            break
+        assert said.code == "state_full"
+        kept = [path for path in home.root.iterdir() if path.name.startswith("state.db")]
+        assert b"broken" * 1000 in [path.read_bytes() for path in kept]
+        if len(kept) > 1:  # the rebuild was whole before the disk was: start over
+            assert home.database.read_bytes().startswith(b"SQLite")
+            home.database.write_bytes(b"broken" * 1000)
+    store, _ = open_or_rebuild(home, NOW)
+    assert nth > 2
+    assert {name: store.record(name) for name in records} == records
+    store.close()
+
+
+KILL_AT = """
+import os, sys
+from pathlib import Path
+from fakes.state import NOW
+from outsourcerer.state import recovery, store
+from outsourcerer.state.home import Home
+left = int(sys.argv[2])
+def step(frame, event, argument):
+    global left
+    code = frame.f_code.co_filename
+    if event == "line" and ("/state/recovery.py" in code or "/state/files.py" in code or "/state/store.py" in code):
+        left -= 1
+        if left == 0:
+            os.kill(os.getpid(), 9)
+    return step
+sys.settrace(step)
+opened, _ = recovery.open_or_rebuild(Home(Path(sys.argv[1])), NOW)
+sys.settrace(None)
+opened.close()
+print("lines left", left)
+"""
+
+
+def test_killed_at_any_instant_of_a_rebuild(tmp_path):
+    """Kill -9 before random lines of the rebuild: the next start has every job."""
+    source = scratch_home(tmp_path / "source")
+    records = lived_in(source, 4)
+    source.database.write_bytes(b"broken" * 1000)
+    environ = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    chance = random.Random(5)
+    killed = 0
+    for round_ in range(24):
+        folder = tmp_path / f"r{round_}"
+        shutil.copytree(source.root, folder)
+        home = type(source)(folder)
+        for attempt in (chance.randrange(1, 700), chance.randrange(1, 700)):
+            ended = subprocess.run(
+                [sys.executable, "-c", KILL_AT, str(folder), str(attempt)],
+                env=environ,
+                check=False,
+                capture_output=True,
+                timeout=60,
+            )
+            assert ended.returncode in (0, -9), ended.stderr.decode()
+            killed += ended.returncode == -9
+        store, _ = open_or_rebuild(home, NOW)
+        assert {name: store.record(name) for name in records} == records
+        assert b"broken" * 1000 in [path.read_bytes() for path in folder.iterdir() if ".damaged-" in path.name]
+        store.close()
+    assert killed > 10
+
+
+def test_facts_of_a_rebuilt_job_are_in_the_order_they_happened(tmp_path):
+    home = scratch_home(tmp_path)
+    lived_in(home, 6)
+    home.database.unlink()
+    store, _ = open_or_rebuild(home, NOW + 99)
+    with Reader(home.database) as reader:
+        rows = reader.entries(0, 100)
+    assert [row[1] for row in rows] == sorted(row[1] for row in rows)
+    assert [row[2] for row in rows].count("job.accepted") == 6
+    assert [row[2] for row in rows].count("job.ended") == 4
+    store.append([JobLaunching(job_id=job_id(0), attempt=1)], NOW)
+    store.append([JobEnded(job_id=job_id(0), state=JobState.DONE, exit=0)], NOW)
+    assert store.record(job_id(0)).state is JobState.DONE
+    store.close()
