@@ -196,8 +196,10 @@ def create(draft_: Draft, home: Home, *, umask: int, now: float | None = None, r
 
 def _fill(folder: JobFolder, draft_: Draft, umask: int) -> None:
     launch, job = draft_.launch, os.fspath(folder.path)
-    folder.write(PROMPT, draft_.prompt.encode("utf-8", "surrogatepass"))
-    if launch.stdin is not None:
+    prompt = draft_.prompt.encode("utf-8", "surrogatepass")
+    folder.write(PROMPT, prompt)
+    stdin = None if launch.stdin is None else PROMPT if launch.stdin == prompt else STDIN
+    if stdin == STDIN and launch.stdin is not None:
         folder.write(STDIN, launch.stdin)
     for file in launch.files:
         folder.write(file.name, file.content)
@@ -206,7 +208,7 @@ def _fill(folder: JobFolder, draft_: Draft, umask: int) -> None:
         "argv": [item.replace("{job}", job) for item in launch.argv],
         "env": {**_environment(draft_, folder.job_id), **{k: v.replace("{job}", job) for k, v in launch.env_set.items()}},
         "cwd": draft_.request.cwd,
-        "stdin": STDIN if launch.stdin is not None else None,
+        "stdin": stdin,
         "umask": umask,
     }
     folder.write(LAUNCH, json.dumps(start).encode())

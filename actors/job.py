@@ -318,7 +318,6 @@ class Job(Actor):
         self._know(shim, delegate)
         self._follow(seen_before=None)
         self._step(machine.Spawned())
-        self._write_meta()
         self._show()
         if self.folder.read_exit() is not None:
             self._exit_noticed()

@@ -20,6 +20,8 @@ from .base import log
 
 FILE_LIMIT = 256 * 1024
 FILES = 500
+Seen = tuple[tuple[str, int, int], ...]
+"""Path, modification time and size of each lane file."""
 
 
 class LaneBook:
@@ -28,25 +30,27 @@ class LaneBook:
     def __init__(self, home: Home) -> None:
         self._folder = home.lanes_dir
         self._lock = threading.Lock()
-        self._seen: tuple[tuple[str, int, int], ...] | None = None
-        self._registry = Registry()
+        self._known: tuple[Seen | None, Registry] = (None, Registry())
+        """What was read, and what came of it: replaced as one."""
         self._plugins: dict[str, object] | None = None
 
     def registry(self) -> Registry:
         """Return the lanes as they are now."""
+        seen = self._look()
+        known, registry = self._known
+        if seen == known:
+            return registry
         with self._lock:
-            seen = self._look()
-            if seen != self._seen:
-                self._registry = all_lanes(self._read(seen), self._packages())
-                self._seen = seen
-            return self._registry
+            registry = all_lanes(self._read(seen), self._packages())
+            self._known = (seen, registry)
+            return registry
 
     def lane(self, name: str) -> Lane | None:
         """Return a lane; None when there is none of that name."""
         found = self.registry().get(name)
         return found if isinstance(found, Lane) else None
 
-    def _look(self) -> tuple[tuple[str, int, int], ...]:
+    def _look(self) -> Seen:
         rows = []
         try:
             with os.scandir(self._folder) as entries:
@@ -59,7 +63,7 @@ class LaneBook:
         return tuple(sorted(rows)[:FILES])
 
     @staticmethod
-    def _read(seen: tuple[tuple[str, int, int], ...]) -> dict[str, bytes]:
+    def _read(seen: Seen) -> dict[str, bytes]:
         contents: dict[str, bytes] = {}
         for path, _, _ in seen:
             try:
