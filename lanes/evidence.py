@@ -127,7 +127,8 @@ def hopeless(evidence: Evidence) -> FailureKind | None:
     Two refusals in a row are enough: one may be an expired token that the CLI renews.
     """
     last = evidence.retry_statuses[-HOPELESS_RETRIES:]
-    if evidence.turn is None and len(last) == HOPELESS_RETRIES and _HOPELESS_STATUSES.issuperset(last):
+    ended = evidence.turn is not None and not evidence.turn.synthetic
+    if not ended and len(last) == HOPELESS_RETRIES and _HOPELESS_STATUSES.issuperset(last):
         return FailureKind.AUTH
     return None
 

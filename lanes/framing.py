@@ -70,6 +70,24 @@ class LineFramer:
         self._hold(rest)
         return lines
 
+    def block(self, data: bytes) -> tuple[bytes, int]:
+        """Return the lines that ``data`` completes as one piece, and the bytes left out of long lines.
+
+        For readers that need no single lines: a million short ones cost no more than one long one.
+        """
+        if not self._length and len(data) <= self._cap:
+            cut = data.rfind(b"\n") + 1
+            self._hold(data[cut:])
+            return data[:cut], 0
+        lines = self.split(data)
+        lost = sum(line.length - len(line.head) for line in lines if isinstance(line, LongLine))
+        return b"".join((line if isinstance(line, bytes) else line.head) + b"\n" for line in lines), lost
+
+    @property
+    def idle(self) -> bool:
+        """Whether nothing of a line is held."""
+        return not self._length
+
     def rest(self) -> list[bytes | LongLine]:
         """Return the last line if it had no newline; nothing is held afterwards."""
         return [self._take()] if self._length else []

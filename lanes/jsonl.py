@@ -16,6 +16,12 @@ from .contract import Stream
 from .framing import LineFramer, LongLine, clean_line
 from .values import EXCERPT_CHARS, clip
 
+_TYPE = b'"type"'
+_TYPE_FIRST = b'{"type":"'
+_BLANKS = b" \t\r\x0b\x0c"
+# Every byte but the newline becomes an x: a line that is not blank then starts with "\n" + "x".
+_SHAPE = bytes(10 if byte == 10 else 120 for byte in range(256))
+
 ERR_TAIL = 8 * 1024
 """Bytes of stderr kept to explain an ending."""
 
@@ -26,6 +32,9 @@ class JsonLinesParser:
     Lines that mean nothing cost a few byte comparisons each and become one ``Unrecognised`` per run
     of them, so that a flood of them is one event a chunk.
     """
+
+    types: frozenset[bytes] = frozenset()
+    """Every ``type`` that ``on_object`` may know; a line that starts with another is not decoded."""
 
     error_needles: tuple[bytes, ...] = ()
     """A line of stderr that holds one of these is given to ``on_error_line``."""
@@ -85,6 +94,8 @@ class JsonLinesParser:
             if self.error_needles:
                 self._error_lines(self._err.split(data), events)
             return events
+        if _TYPE not in data:
+            data = self._bulk(data, events)
         self._lines(self._out.split(data), events)
         self._flush_noise(events)
         return events
@@ -102,6 +113,23 @@ class JsonLinesParser:
             self.end_turn(self.conclude(exit_status), events)
         return events
 
+    def _bulk(self, data: bytes, events: list[LaneEvent]) -> bytes:
+        """Count the whole lines of a chunk that holds no object at all; return what is left of it."""
+        if not self._out.idle:
+            start = data.find(b"\n") + 1
+            if not start:
+                return data
+            self._lines(self._out.split(data[:start]), events)
+            data = data[start:]
+        end = data.rfind(b"\n") + 1
+        whole = data[:end]
+        shape = b"\n" + whole.translate(_SHAPE, _BLANKS)
+        if (count := shape.count(b"\nx")) > 0:
+            if not self._noise:
+                self._first_noise = whole.lstrip(b"\n" + _BLANKS)[: 4 * EXCERPT_CHARS].partition(b"\n")[0]
+            self._noise += count
+        return data[end:]
+
     def _lines(self, lines: Iterable[bytes | LongLine], events: list[LaneEvent]) -> None:
         for raw in lines:
             if raw == self._last_noise and raw:  # the cheapest test first: floods repeat themselves
@@ -110,11 +138,22 @@ class JsonLinesParser:
                 self._noise += 1
             elif isinstance(raw, LongLine):
                 self._long_line(raw, events)
-            elif b'"type"' not in raw:
-                if raw.strip():
+            elif _TYPE not in raw:
+                if raw.strip(_BLANKS):
                     self._note_noise(raw)
-            elif (item := _decode(raw)) is None or not self._known(item, events):
+            elif not self._meant(raw, events):
                 self._note_noise(raw)
+
+    def _meant(self, raw: bytes, events: list[LaneEvent]) -> bool:
+        if raw.startswith(_TYPE_FIRST) and self._foreign(raw):
+            return False
+        item = _decode(raw)
+        return item is not None and self._known(item, events)
+
+    def _foreign(self, raw: bytes) -> bool:
+        """Whether a line's ``type`` comes first and is none of ours. One with an escape in it is decoded."""
+        kind = raw[len(_TYPE_FIRST) : len(_TYPE_FIRST) + 64].partition(b'"')[0]
+        return kind not in self.types and b"\\" not in kind
 
     def _known(self, item: Mapping[str, Any], events: list[LaneEvent]) -> bool:
         found: list[LaneEvent] = []
@@ -148,7 +187,7 @@ class JsonLinesParser:
 
     def _flush_noise(self, events: list[LaneEvent]) -> None:
         if self._noise:
-            excerpt = clip(clean_line(self._first_noise[: 4 * EXCERPT_CHARS]), EXCERPT_CHARS)
+            excerpt = clip(clean_line(self._first_noise[: 4 * EXCERPT_CHARS]).strip(), EXCERPT_CHARS)
             events.append(Unrecognised(excerpt=excerpt, count=self._noise))
             self._noise = 0
 

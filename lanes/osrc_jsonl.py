@@ -29,13 +29,14 @@ from .jsonl import JsonLinesParser
 from .text import ANSWER_CAP, ending_kind
 from .values import EXCERPT_CHARS, MESSAGE_CHARS, TARGET_CHARS, as_count, as_number, as_text, as_word, clip
 
-TYPES = frozenset({"start", "text", "thought", "tool", "tool_end", "usage", "retry", "end"})
 _KINDS = {kind.value: kind for kind in ToolKind}
 _FAILURES = {kind.value: kind for kind in FailureKind}
 
 
 class OsrcParser(JsonLinesParser):
     """Reads the protocol; pieces of text are kept so that a cut-off answer is not lost."""
+
+    types = frozenset({b"start", b"text", b"thought", b"tool", b"tool_end", b"usage", b"retry", b"end"})
 
     def __init__(self) -> None:
         """Start with nothing said."""

@@ -32,14 +32,20 @@ class TextParser:
         if stream is Stream.ERR:
             self._err_tail = (self._err_tail + data[-ERR_TAIL:])[-ERR_TAIL:]
             return []
-        return self._say(self._out.split(data), "\n")
+        raw, lost = self._out.block(data)
+        return self._say(raw, lost)
 
     def finish(self, exit_status: ExitStatus) -> list[LaneEvent]:
         """Return the last piece and the end of the turn."""
         if self._finished:
             return []
         self._finished = True
-        events = self._say(self._out.rest(), "")
+        events: list[LaneEvent] = []
+        for line in self._out.rest():
+            if isinstance(line, LongLine):
+                events += self._say(line.head, line.length - len(line.head))
+            else:
+                events += self._say(line, 0)
         answer = "".join(self._parts).strip()
         ok = exit_status.code == 0
         note = f"the first {self._lost} characters are only in the log" if self._lost else None
@@ -54,12 +60,9 @@ class TextParser:
         )
         return events
 
-    def _say(self, lines: list[bytes | LongLine], end: str) -> list[LaneEvent]:
-        if not lines:
-            return []
-        self._lost += sum(line.length - len(line.head) for line in lines if isinstance(line, LongLine))
-        raw = b"\n".join(line if isinstance(line, bytes) else line.head for line in lines)
-        text = _as_shown(raw.decode("utf-8", "replace")) + end
+    def _say(self, raw: bytes, lost: int) -> list[LaneEvent]:
+        self._lost += lost
+        text = _as_shown(raw.decode("utf-8", "replace"))
         if not text:
             return []
         self._parts.append(text)

@@ -62,6 +62,11 @@ _SILENT = frozenset({"keep_alive", "control_request", "control_response", "contr
 class ClaudeParser(JsonLinesParser):
     """Reads stream-json. Words of sub-agents are a sign of life, not the delegate's own."""
 
+    types = frozenset(
+        {b"system", b"assistant", b"user", b"result", b"rate_limit_event", b"stream_event"}
+        | {kind.encode() for kind in _SILENT}
+    )
+
     def __init__(self) -> None:
         """Start before the first line."""
         super().__init__()

@@ -2,6 +2,7 @@
 
 Final is ``turn.completed`` or ``turn.failed``; an ``error`` line is not (reconnections are told that
 way). The stream never names the model. A refused patch gives no event at all: only stderr tells.
+Models in code mode print the same shapes.
 """
 
 from __future__ import annotations
@@ -50,7 +51,10 @@ NOT_STARTED = (
 )
 READ_ONLY_WALL = "read-only file system"
 
-_RECONNECTING = re.compile(r"Reconnecting\.\.\. (\d{1,4})/\d{1,4}")
+CHATTER = ("WARNING: proceeding, even though we could not create PATH aliases", "Reading additional input from stdin")
+"""Starts of stderr lines that say nothing about how the turn went."""
+
+_RECONNECTING = re.compile(r"Reconnecting\.\.\. (?:(\d{1,4})/\d{1,4})?")
 _KEPT_IDS = 256
 _MOST_CHANGES = 50
 _OTHER_ITEMS = frozenset({"mcp_tool_call", "web_search", "todo_list", "collab_tool_call", "image_view"})
@@ -59,6 +63,18 @@ _OTHER_ITEMS = frozenset({"mcp_tool_call", "web_search", "todo_list", "collab_to
 class CodexParser(JsonLinesParser):
     """Reads the JSON lines; the last message is the answer."""
 
+    types = frozenset(
+        {
+            b"thread.started",
+            b"turn.started",
+            b"turn.completed",
+            b"turn.failed",
+            b"item.started",
+            b"item.updated",
+            b"item.completed",
+            b"error",
+        }
+    )
     error_needles = (REFUSED_PATCH,)
 
     def __init__(self) -> None:
@@ -101,7 +117,7 @@ class CodexParser(JsonLinesParser):
     def conclude(self, exit_status: ExitStatus) -> TurnEnded:
         """Return the end of a turn that was never completed."""
         kind = ending_kind(exit_status)
-        tail = self._last_error or self.err_tail.strip()
+        tail = self._last_error or self._complaint()
         if kind is FailureKind.TASK:
             said = failures.normal(tail)
             started = not any(words in said for words in NOT_STARTED)
@@ -110,6 +126,10 @@ class CodexParser(JsonLinesParser):
         return TurnEnded(
             ok=False, text=self._answer, failure=kind, message=clip(message, MESSAGE_CHARS), synthetic=True
         )
+
+    def _complaint(self) -> str:
+        lines = (line for line in self.err_tail.splitlines() if not line.startswith(CHATTER))
+        return "\n".join(lines).strip()
 
     def _thread(self, item: Mapping[str, Any], events: list[LaneEvent]) -> None:
         if thread := as_word(item.get("thread_id")):
@@ -136,9 +156,9 @@ class CodexParser(JsonLinesParser):
         if match is None:
             self._last_error = said or None
             return
-        events.append(
-            Retrying(attempt=int(match[1]), status=failures.status_in(said), message=clip(said, EXCERPT_CHARS))
-        )
+        attempt = int(match[1]) if match[1] else None
+        message = clip(said, EXCERPT_CHARS)
+        events.append(Retrying(attempt=attempt, status=failures.status_in(said), message=message))
 
     def _item_started(self, item: Mapping[str, Any], events: list[LaneEvent]) -> None:
         body = as_object(item.get("item"))
