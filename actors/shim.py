@@ -9,14 +9,18 @@ For each job folder, in this order, so that a kill at any point leaves the truth
 
 1. ``claim.N`` is created exclusively. Whoever has it may start attempt N, nobody else ever will; a
    supervisor that takes it instead proves that no prompt was sent.
-2. ``launch.json`` (argv, environment, cwd; 0600) is read and removed.
-3. The delegate is forked and held at a gate; ``spawn.N.json`` names both processes; then the gate
-   opens. A shim that dies before leaves a delegate that sees the gate close and never starts.
+2. ``launch.json`` (argv, environment, cwd; 0600) is read.
+3. The delegate is forked and held at a gate; ``spawn.N.json`` names both processes; ``launch.json`` is
+   removed; then the gate opens. A shim that dies before leaves a delegate that sees the gate close and
+   never starts, and, without a spawn record, what the next attempt needs.
 4. ``exit.json`` says how it ended; what it left running is ended; then the shim leaves.
 
 Every step is hinted to the supervisor through the FIFO, if one reads it; the files are the truth.
 """
 
+from __future__ import annotations
+
+import contextlib
 import ctypes
 import errno
 import fcntl
@@ -25,6 +29,7 @@ import os
 import signal
 import sys
 import time
+from collections.abc import Sequence
 
 LAUNCH_LIMIT = 64 * 1024 * 1024
 PR_SET_CHILD_SUBREAPER = 36
@@ -33,7 +38,7 @@ TERM_GRACE_S = 2.0
 LINUX = sys.platform == "linux"
 
 
-def main(fifo):
+def main(fifo: str) -> None:
     """Fork a shim for each request until stdin ends."""
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGPIPE"):
@@ -67,7 +72,7 @@ def main(fifo):
                     os._exit(status)
 
 
-def run_shim(folder, attempt, fifo, libc):
+def run_shim(folder: bytes, attempt: int, fifo: str, libc: ctypes.CDLL | None) -> None:
     """Be the shim of one attempt."""
     os.setsid()
     devnull = os.open(os.devnull, os.O_RDWR)
@@ -83,7 +88,9 @@ def run_shim(folder, attempt, fifo, libc):
         libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     try:
         delegate, report = start_delegate(folder, attempt, me)
-    except (OSError, ValueError, KeyError) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        with contextlib.suppress(OSError):
+            os.unlink(os.path.join(folder, b"launch.json"))
         write_exit(folder, attempt, error=describe(error))
         notify(fifo, job, attempt, "exited")
         notify(fifo, job, attempt, "gone")
@@ -102,22 +109,20 @@ def run_shim(folder, attempt, fifo, libc):
     notify(fifo, job, attempt, "gone", survivors)
 
 
-def claim(folder, attempt, me):
+def claim(folder: bytes, attempt: int, me: dict[str, object]) -> bool:
     """Take the attempt, or return False when somebody has it."""
     path = os.path.join(folder, b"claim.%d" % attempt)
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except OSError:
         return False
-    try:
+    with contextlib.suppress(OSError):  # an empty claim is a claim
         os.write(descriptor, json.dumps(dict(me, by="shim")).encode())
-    except OSError:
-        pass  # an empty claim is a claim
     os.close(descriptor)
     return True
 
 
-def start_delegate(folder, attempt, me):
+def start_delegate(folder: bytes, attempt: int, me: dict[str, object]) -> tuple[int, int]:
     """Fork the delegate behind the gate, write the spawn record, open the gate.
 
     Returns its pid and a descriptor on which a failed exec is reported.
@@ -125,7 +130,6 @@ def start_delegate(folder, attempt, me):
     path = os.path.join(folder, b"launch.json")
     descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
     launch = json.loads(read_all(descriptor))
-    os.unlink(path)
     argv = [os.fsencode(item) for item in launch["argv"]]
     env = {os.fsencode(name): os.fsencode(value) for name, value in launch["env"].items()}
     append = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW
@@ -136,12 +140,13 @@ def start_delegate(folder, attempt, me):
     report_read, report_write = os.pipe()
     pid = os.fork()
     if pid == 0:
-        become_delegate(launch, argv, env, (stdin, out, err), (gate_read, gate_write), report_write)
+        become_delegate(launch, argv, env, (stdin, out, err), (gate_read, gate_write, report_write))
     for descriptor in (gate_read, report_write, stdin, out, err):
         os.close(descriptor)
-    record = {"attempt": attempt, "shim": me, "delegate": identity(pid), "at": time.time()}
+    record: dict[str, object] = {"attempt": attempt, "shim": me, "delegate": identity(pid), "at": time.time()}
     try:
-        write_json(folder, "spawn.%d.json" % attempt, record)
+        write_json(folder, f"spawn.{attempt}.json", record)
+        os.unlink(path)
     except OSError:
         os.close(gate_write)
         os.waitpid(pid, 0)
@@ -151,32 +156,41 @@ def start_delegate(folder, attempt, me):
     return pid, report_read
 
 
-def become_delegate(launch, argv, env, streams, gate, report):
-    """In the child: own session, own folder, default signals; exec when the gate opens. Never returns."""
+def become_delegate(
+    launch: dict[str, object],
+    argv: list[bytes],
+    env: dict[bytes, bytes],
+    streams: tuple[int, int, int],
+    pipes: tuple[int, int, int],
+) -> None:
+    """In the child: own session, own folder, default signals; exec when the gate opens. Never returns.
+
+    ``pipes`` are the gate's two ends and where a failure is reported.
+    """
+    gate_read, gate_write, report = pipes
     try:
         os.setsid()
-        os.close(gate[1])
-        if os.read(gate[0], 1) != b"g":
+        os.close(gate_write)
+        if os.read(gate_read, 1) != b"g":
             os._exit(126)
-        os.chdir(os.fsencode(launch["cwd"]))
+        os.chdir(os.fsencode(str(launch["cwd"])))
         for target, source in enumerate(streams):
             # moved above 2 first, so that a source is never overwritten before its turn
             os.dup2(fcntl.fcntl(source, fcntl.F_DUPFD_CLOEXEC, 3), target)
         for number in range(1, signal.NSIG):
             if number not in (signal.SIGKILL, signal.SIGSTOP):
-                try:
+                with contextlib.suppress(OSError, ValueError):
                     signal.signal(number, signal.SIG_DFL)
-                except (OSError, ValueError):
-                    pass
-        os.umask(launch.get("umask", 0o022))
+        umask = launch.get("umask")
+        os.umask(umask if isinstance(umask, int) else 0o022)
         os.execve(argv[0], argv, env)
-    except OSError as error:
+    except Exception as error:  # noqa: BLE001  whatever it is, nobody else will ever tell it
         os.write(report, describe(error).encode("utf-8", "replace"))
     finally:
         os._exit(127)
 
 
-def wait_for(delegate):
+def wait_for(delegate: int) -> int:
     """Reap whatever ends; return the delegate's status."""
     while True:
         try:
@@ -187,7 +201,7 @@ def wait_for(delegate):
             return status
 
 
-def end_leftovers(delegate):
+def end_leftovers(delegate: int) -> list[int]:
     """End what the delegate left behind; return the pids that would not go."""
     deadline = time.monotonic() + LEFTOVER_GRACE_S
     while any_left(delegate) and time.monotonic() < deadline:
@@ -197,17 +211,15 @@ def end_leftovers(delegate):
         if not left:
             return []
         for pid in left:
-            try:
+            with contextlib.suppress(OSError):
                 os.kill(pid, number)
-            except OSError:
-                pass
         deadline = time.monotonic() + grace_s
         while any_left(delegate) and time.monotonic() < deadline:
             time.sleep(0.02)
     return any_left(delegate)
 
 
-def any_left(delegate):
+def any_left(delegate: int) -> list[int]:
     """Return the pids of our living descendants, and of members of the delegate's session; reap on the way."""
     try:
         while os.waitpid(-1, os.WNOHANG)[0]:
@@ -223,20 +235,21 @@ def any_left(delegate):
         return [-delegate]
     if childless and not session_alive(delegate):
         return []
-    rows = {}
+    rows: dict[int, list[bytes]] = {}
     for name in os.listdir("/proc"):
         if name.isdigit():
             row = stat_of(int(name))
             if row is not None and row[0] != b"Z":
                 rows[int(name)] = row
-    found, level = [], [os.getpid()]
+    found: list[int] = []
+    level = [os.getpid()]
     while level:
         level = [pid for pid, row in rows.items() if int(row[1]) in level and pid not in found]
         found += level
     return found + [pid for pid, row in rows.items() if int(row[3]) == delegate and pid not in found]
 
 
-def session_alive(delegate):
+def session_alive(delegate: int) -> bool:
     """Whether the delegate's process group has members (cheap: no scan)."""
     try:
         os.killpg(delegate, 0)
@@ -247,10 +260,10 @@ def session_alive(delegate):
     return True
 
 
-def stat_of(pid):
+def stat_of(pid: int) -> list[bytes] | None:
     """Return /proc/PID/stat from the state on: state, ppid, pgrp, session ... start time is [19]."""
     try:
-        descriptor = os.open("/proc/%d/stat" % pid, os.O_RDONLY)
+        descriptor = os.open(f"/proc/{pid}/stat", os.O_RDONLY)
     except OSError:
         return None
     try:
@@ -262,21 +275,23 @@ def stat_of(pid):
     return data[data.rfind(b")") + 2 :].split()
 
 
-def identity(pid):
+def identity(pid: int) -> dict[str, object]:
     """Name a process for good: pid, start time, boot."""
     if LINUX:
         row = stat_of(pid)
         with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
             boot = file.read().strip()
         return {"pid": pid, "started": int(row[19]) if row else 0, "boot_id": boot}
-    import psutil  # not under -S: started without it where there is no /proc
+    import psutil  # noqa: PLC0415  not there under -S; started without that where there is no /proc
 
-    return {"pid": pid, "started": psutil.Process(pid).create_time(), "boot_id": "boot-%d" % psutil.boot_time()}
+    return {"pid": pid, "started": psutil.Process(pid).create_time(), "boot_id": f"boot-{int(psutil.boot_time())}"}
 
 
-def write_exit(folder, attempt, code=None, signal=None, error=None):
+def write_exit(
+    folder: bytes, attempt: int, code: int | None = None, signal: int | None = None, error: str | None = None
+) -> None:
     """Write the exit record; on a full disk keep trying for a while: it is the one thing only we know."""
-    record = {"attempt": attempt, "code": code, "signal": signal, "error": error, "at": time.time()}
+    record: dict[str, object] = {"attempt": attempt, "code": code, "signal": signal, "error": error, "at": time.time()}
     for pause_s in (0.0, 0.2, 1.0, 3.0, 10.0, 30.0):
         time.sleep(pause_s)
         try:
@@ -288,7 +303,7 @@ def write_exit(folder, attempt, code=None, signal=None, error=None):
             return
 
 
-def write_json(folder, name, value):
+def write_json(folder: bytes, name: str, value: dict[str, object]) -> None:
     """Write whole or not at all: a temporary file, then a rename."""
     path = os.path.join(folder, name.encode())
     temporary = os.path.join(folder, b".%s.%d.tmp" % (name.encode(), os.getpid()))
@@ -300,16 +315,15 @@ def write_json(folder, name, value):
         os.close(descriptor)
         os.rename(temporary, path)
     except OSError:
-        try:
+        with contextlib.suppress(OSError):
             os.unlink(temporary)
-        except OSError:
-            pass
         raise
 
 
-def read_all(descriptor):
+def read_all(descriptor: int) -> bytes:
     """Read to the end and close."""
-    parts, size = [], 0
+    parts: list[bytes] = []
+    size = 0
     while True:
         part = os.read(descriptor, 1 << 20)
         size += len(part)
@@ -319,27 +333,25 @@ def read_all(descriptor):
         parts.append(part)
 
 
-def notify(fifo, job, attempt, what, survivors=()):
+def notify(fifo: str, job: str, attempt: int, what: str, survivors: Sequence[int] = ()) -> None:
     """Hint to whoever listens; nobody may be."""
     line = json.dumps({"job": job, "attempt": attempt, "what": what, "survivors": list(survivors)[:64]}) + "\n"
     try:
         descriptor = os.open(fifo, os.O_WRONLY | os.O_NONBLOCK)
     except OSError:
         return
-    try:
+    with contextlib.suppress(OSError):
         os.write(descriptor, line.encode())
-    except OSError:
-        pass
     os.close(descriptor)
 
 
-def describe(error):
-    """A sentence for a failed start."""
+def describe(error: Exception) -> str:
+    """Return a sentence for a failed start."""
     if isinstance(error, OSError) and error.strerror:
         name = error.filename
-        where = ": %s" % (name.decode("utf-8", "replace") if isinstance(name, bytes) else name) if name else ""
-        return "%s%s" % (error.strerror, where)
-    return "%s: %s" % (type(error).__name__, error)
+        shown = name.decode("utf-8", "replace") if isinstance(name, bytes) else str(name or "")
+        return f"{error.strerror}: {shown}" if shown else error.strerror
+    return f"{type(error).__name__}: {error}"
 
 
 if __name__ == "__main__":
