@@ -21,7 +21,7 @@ from ..lanes.contract import Host, Lane, Launch, Locality, Task
 from ..lanes.markers import mint
 from ..lanes.registry import Registry
 from ..lanes.scaffolds import scaffold
-from ..messages.job import JobRecord, JobRequest
+from ..messages.job import Cost, JobRecord, JobRequest
 from ..messages.refusals import RefusalCode, Refused
 from ..messages.replies import Plan
 from ..messages.vocabulary import JobState
@@ -30,7 +30,7 @@ from ..state.files import read_private
 from ..state.home import Home
 from ..state.ids import new_job_id
 from ..state.job_folder import LAUNCH, PROMPT, JobFolder
-from ..state.settings import Settings, config_file, read_config
+from ..state.settings import SETTINGS, Settings, config_file, read_config
 from .host import decode_environment, host_for, probe, usable
 from .tree import JOB_VARIABLE
 
@@ -55,6 +55,9 @@ WINDOWS = (
     "fs_progress_depth",
 )
 """Settings that a job takes along from where it was asked for."""
+
+SECRETS = frozenset(name for setting in SETTINGS.values() if setting.secret for name in setting.names)
+"""Environment names of settings that are keys: only the lane that uses one gets it."""
 
 _UNEXPANDED = re.compile(r"\$\{?[A-Za-z_][A-Za-z0-9_]*\}?")
 _GIT_IDENTITY = ("GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL")
@@ -105,7 +108,8 @@ def draft(request: JobRequest, home: Home, registry: Registry, random: Callable[
     refused = _check_verb(request, lane, registry) or _check_denied(resolved, settings)
     if refused is not None:
         return refused
-    return _plan(request, text, lane, resolved, host_for(lane, environment, settings), settings, depth, mint(random(8)))
+    host = host_for(lane, effective(environment, settings, secrets="server" in lane.needs), settings)
+    return _plan(request, text, lane, resolved, host, settings, depth, mint(random(8)))
 
 
 def _plan(  # noqa: PLR0913, PLR0917  the parts of one draft
@@ -156,7 +160,7 @@ def _plan(  # noqa: PLR0913, PLR0917  the parts of one draft
         env_set=tuple(sorted(launch.env_set)),
         env_stripped=tuple(sorted(launch.env_strip)),
         gate=_gate_words(lane),
-        cost=lane.billing.words,
+        cost=(launch.billing or lane.billing).words,
         notices=(*resolved.notices, *launch.notices),
     )
     return Draft(
@@ -216,6 +220,7 @@ def _fill(folder: JobFolder, draft_: Draft, umask: int) -> None:
 
 def _record(draft_: Draft, job_id: str, at: float) -> JobRecord:
     request, lane, resolved = draft_.request, draft_.lane, draft_.resolved
+    billing = draft_.launch.billing or lane.billing
     return JobRecord(
         job_id=job_id,
         label=request.label,
@@ -234,6 +239,7 @@ def _record(draft_: Draft, job_id: str, at: float) -> JobRecord:
         timeout_s=request.timeout_s,
         windows={key: draft_.settings.number(key) or 0.0 for key in WINDOWS if draft_.settings.is_set(key)},
         state=JobState.QUEUED,
+        cost=Cost(kind=billing.kind, plan=billing.plan),
         accepted_at=at,
         marker_id=draft_.marker_id,
     )
@@ -254,6 +260,17 @@ def _environment(draft_: Draft, job_id: str) -> dict[str, str]:
     kept[JOB_VARIABLE] = job_id
     kept["PWD"] = draft_.request.cwd
     return kept
+
+
+def effective(environment: Mapping[str, str], settings: Settings, *, secrets: bool) -> dict[str, str]:
+    """Return the environment as a lane is to see it: with what config.toml sets, and keys only where they are needed."""
+    seen = {name: value for name, value in environment.items() if secrets or name not in SECRETS}
+    for key, setting in SETTINGS.items():
+        if settings.origin(key).startswith("config ") and (secrets or not setting.secret):
+            value = settings.text(key) if setting.kind == "text" else f"{settings.number(key) or 0.0:g}"
+            if value is not None:
+                seen[setting.names[0]] = value
+    return seen
 
 
 def _settings(environment: Mapping[str, str]) -> Settings:

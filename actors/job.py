@@ -553,16 +553,12 @@ class Job(Actor):
         self.finished()
 
     def _cost(self) -> Cost:
-        billing = self.lane.billing if hasattr(self, "lane") else None
-        usage = self._output.evidence.usage if self._output is not None else None
-        if billing is None:
-            return Cost()
-        if billing.kind == "free":
-            return Cost(kind="free", cash_usd=0.0, measured=True, tokens=usage)
-        if billing.kind == "plan":
-            return Cost(kind="plan", cash_usd=0.0, measured=True, plan=billing.plan, tokens=usage)
-        cash = self._output.evidence.cash_usd if self._output is not None else None
-        return Cost(kind=billing.kind, cash_usd=cash, measured=False, plan=billing.plan, tokens=usage)
+        """Return what the job cost: who pays was settled at intake; only a receipt would be a measured sum."""
+        evidence = self._output.evidence if self._output is not None else None
+        cash = {"free": 0.0, "plan": 0.0}.get(self.record.cost.kind, evidence.cash_usd if evidence else None)
+        measured = self.record.cost.kind == "free"
+        usage = evidence.usage if evidence else None
+        return self.record.cost.model_copy(update={"cash_usd": cash, "measured": measured, "tokens": usage})
 
     # --- small things
 
