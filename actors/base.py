@@ -17,17 +17,17 @@ Actors never ask: they tell, and waiting is a message that comes later.
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import queue
 import threading
-import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import pykka
 
-from ..messages.refusals import Refused, RefusalCode
+from ..messages.refusals import RefusalCode, Refused
 
 log = logging.getLogger("outsourcerer.actors")
 
@@ -37,18 +37,24 @@ ABNORMAL = "crashed"
 class ReplyPort:
     """Where the answer to a query goes: set once, by whoever ends up knowing it."""
 
-    __slots__ = ("_answered", "_box", "_value")
+    __slots__ = ("_box", "_lock", "_value")
 
     def __init__(self) -> None:
         self._box = threading.Event()
-        self._answered = threading.Lock()
+        self._lock = threading.Lock()
         self._value: Any = None
 
     def set(self, value: Any) -> None:  # noqa: ANN401  a reply is whatever the query's contract says
         """Answer. Only the first answer counts, so that a crash can't overwrite a given one."""
-        if self._answered.acquire(blocking=False):
-            self._value = value
-            self._box.set()
+        with self._lock:
+            if not self._box.is_set():
+                self._value = value
+                self._box.set()
+
+    @property
+    def answered(self) -> bool:
+        """Whether it has its answer."""
+        return self._box.is_set()
 
     def wait(self, timeout_s: float) -> Any:  # noqa: ANN401
         """Return the answer, or a refusal when none came in time."""
@@ -117,6 +123,8 @@ class Handle:
             self._ref.tell(message)
         except pykka.ActorDeadError:
             return False
+        if not self.alive:
+            _refuse(message)  # it went down between the two: nobody may look into that mailbox again
         return True
 
     @property
@@ -127,16 +135,22 @@ class Handle:
     @property
     def waiting(self) -> int:
         """Messages in its mailbox."""
-        return self._ref.actor_inbox.qsize()
+        return _mailbox(self._ref).qsize()
 
     def wait_down(self, timeout_s: float | None = None) -> bool:
         """Wait until the actor has ended; for threads that are no actors."""
         return self._ref.actor_stopped.wait(timeout_s)
 
     def set_aside(self) -> None:
-        """Take no more messages and be forgotten; the thread can't be killed and ends when it wakes."""
+        """Take no more messages and be forgotten; the thread can't be killed and ends when it wakes.
+
+        What waits in the mailbox is refused.
+        """
+        with contextlib.suppress(pykka.ActorDeadError):
+            self._ref.tell(_WakeUp())  # one that waits for a message would wait for ever
         pykka.ActorRegistry.unregister(self._ref)
         self._ref.actor_stopped.set()
+        _empty(_mailbox(self._ref))
 
 
 class Directory:
@@ -188,6 +202,8 @@ class Actor(pykka.ThreadingActor):
         self.query: Query | None = None
         """The query being handled, if the message is one."""
         self._down = False
+        self._owed: list[ReplyPort] = []
+        """Ports of queries that were handled but not answered yet: somebody still waits."""
 
     # --- for subclasses
 
@@ -225,18 +241,22 @@ class Actor(pykka.ThreadingActor):
 
     def on_receive(self, message: Any) -> None:  # noqa: ANN401
         """Pykka hook: one message under the crash rule."""
-        if self._down:
+        if self._down or self.actor_stopped.is_set():  # the latter: it was set aside
             _refuse(message)
             return
         match message:
+            case _WakeUp():
+                self.actor_stopped.wait()  # whoever sent it sets that next
             case Probe(token=token):
                 if self.parent is not None:
                     self.parent.tell(ProbeAnswered(self.name, self.incarnation, token))
             case Stop(reason=reason):
                 self._guarded(lambda: self.stopping(reason))
-            case Query():
+            case Query(body=body, port=port):
                 self.query = message
-                self._guarded(lambda: self.receive(message.body))
+                self._owed = [owed for owed in self._owed if not owed.answered]
+                self._owed.append(port)
+                self._guarded(lambda: self.receive(body))
                 self.query = None
             case _:
                 self._guarded(lambda: self.receive(message))
@@ -244,43 +264,77 @@ class Actor(pykka.ThreadingActor):
     def _guarded(self, work: Callable[[], None]) -> None:
         try:
             work()
-        except BaseException as error:  # noqa: BLE001  the crash rule: SystemExit in an actor would stop every actor of the process
-            log.error("%s crashed: %s\n%s", self.name, error, traceback.format_exc())
+        except BaseException as error:  # the crash rule: SystemExit in an actor would stop every actor of the process
+            log.exception("%s crashed", self.name)
             self._go_down(f"{type(error).__name__}: {error}")
 
     def _go_down(self, error: str | None) -> None:
         if self._down:
             return
         self._down = True
-        if self.query is not None and error is not None:
-            _refuse(self.query)
+        for port in self._owed:
+            port.set(_UNKNOWN)
         pykka.ActorRegistry.unregister(self.actor_ref)
         self.actor_stopped.set()
-        while True:
-            try:
-                waiting: Any = self.actor_inbox.get_nowait()
-            except queue.Empty:
-                break
-            _refuse(waiting.message)
+        _empty(_mailbox(self.actor_ref))
         if self.parent is not None:
             self.parent.tell(ChildDown(self.name, self.incarnation, error))
 
 
+_STOPPED = Refused(
+    code=RefusalCode.STOPPING,
+    message="that part of the supervisor stopped before it looked at the request: nothing was done",
+    hint="try again, or see: osrc supervisor logs",
+)
+_UNKNOWN = Refused(
+    code=RefusalCode.SUPERVISOR_BUSY,
+    message="that part of the supervisor stopped while it handled the request: it may or may not have been done",
+    hint="look with: osrc status",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _WakeUp:
+    """To an actor that was set aside: leave."""
+
+
+def _mailbox(ref: pykka.ActorRef[Any]) -> queue.Queue[Any]:
+    """Return the mailbox of envelopes. Pykka types it as less than the queue that a threading actor's is."""
+    mailbox: Any = ref.actor_inbox
+    found: queue.Queue[Any] = mailbox
+    return found
+
+
+def _empty(mailbox: queue.Queue[Any]) -> None:
+    """Refuse all queries that wait."""
+    wake_up = None
+    with contextlib.suppress(queue.Empty):
+        while True:
+            envelope = mailbox.get_nowait()
+            if isinstance(envelope.message, _WakeUp):
+                wake_up = envelope
+            _refuse(envelope.message)
+    if wake_up is not None:
+        mailbox.put(wake_up)
+
+
 def _refuse(message: object) -> None:
-    """Answer a query that nobody will handle any more."""
+    """Answer a query that nobody will handle."""
     if isinstance(message, Query):
-        message.port.set(
-            Refused(
-                code=RefusalCode.STOPPING,
-                message="that part of the supervisor stopped before it could answer",
-                hint="try again, or see: osrc supervisor logs",
-            )
-        )
+        message.port.set(_STOPPED)
 
 
-def start(factory: Callable[..., Actor], name: str, *, directory: Directory, incarnation: int = 1, parent: Handle | None = None, **arguments: Any) -> Handle:  # noqa: ANN401  arguments are the factory's own
+def start(
+    factory: Callable[..., Actor],
+    name: str,
+    *,
+    directory: Directory,
+    incarnation: int = 1,
+    parent: Handle | None = None,
+    **arguments: Any,  # noqa: ANN401  the factory's own
+) -> Handle:
     """Start an actor and enter it in the directory. What its ``__init__`` raises is raised here."""
-    ref = factory.start(  # type: ignore[attr-defined]
+    ref = factory.start(  # type: ignore[attr-defined]  # a class of ours: pykka gives it `start`
         name=name, directory=directory, incarnation=incarnation, parent=parent, **arguments
     )
     handle = Handle(ref, name, incarnation)
