@@ -1,0 +1,52 @@
+"""Stores of every schema that was ever released load forever."""
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+from fakes.state import NOW, facts_of_a_life, identity, job_id
+from outsourcerer.messages.facts import FACT
+from outsourcerer.messages.vocabulary import JobState
+from outsourcerer.state.reader import Reader
+from outsourcerer.state.schema import SCHEMA
+from outsourcerer.state.store import Store
+
+GOLDEN = sorted((Path(__file__).parents[2] / "golden" / "state").glob("v*.sql"))
+
+
+@pytest.fixture(params=GOLDEN, ids=lambda path: path.stem)
+def old(request, tmp_path):
+    path = tmp_path / "state.db"
+    db = sqlite3.connect(path)
+    db.executescript(request.param.read_text(encoding="utf-8"))
+    db.close()
+    return path
+
+
+def test_there_is_one_of_every_schema():
+    assert [path.stem for path in GOLDEN] == [f"v{number:04}" for number in range(1, SCHEMA + 1)]
+
+
+def test_it_loads_with_every_job_and_fact(old):
+    store = Store.open(old, now=NOW)
+    assert store.job_ids() == {job_id(number) for number in (1, 2, 3, 4)}
+    assert [record.job_id for record in store.live()] == [job_id(3), job_id(4)]
+    assert store.record(job_id(1)).state is JobState.DONE
+    assert store.record(job_id(2)).exit_status.code == 0
+    assert store.record(job_id(3)).label == "fix ünit tests"
+    stalled = store.record(job_id(4))
+    assert (stalled.state, stalled.reason, stalled.cancel_requested) == (JobState.STALLED, "silent for 300 s", True)
+    assert (stalled.delegate, stalled.marker_id) == (identity(11), "secret-marker")
+    assert store.was_removed(job_id(5))
+    assert store.last_seq() == 25
+    with Reader(old) as reader:
+        rows = reader.entries(0, 1000)
+        assert [row[0] for row in rows] == list(range(1, 26))
+        for _, _, kind, body in rows:
+            assert FACT.validate_json(body).kind == kind
+        assert reader.jobs("done") == ([reader.record(job_id(1))], 0)
+        assert reader.jobs(limit=1)[1] == 3
+    store.append(facts_of_a_life(9), NOW + 9)
+    store.commit()
+    assert store.last_seq() == 30
+    store.close()
