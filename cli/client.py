@@ -83,8 +83,8 @@ class Connection:
                     "osrc supervisor restart",
                 ) from None
             reply = frame.get("body")
-            if frame.get("id") != number or not isinstance(reply, dict):
-                continue
+            if not isinstance(reply, dict) or frame.get("id") not in (number, None):
+                continue  # what an earlier, abandoned stream still had to say
             yield reply
             if not stream or reply.get("kind") in ("stream_ended", "refused"):
                 return

@@ -27,6 +27,17 @@ LEAVE_S = 20.0
 _LOG_TAIL = 64 * 1024
 
 
+LEFT_S = 2.0
+"""How long another client's supervisor, for which ours left, is waited for before the next is tried."""
+
+KILLED = 3
+"""So many new supervisors that are killed before they listen mean that none can be had here."""
+
+
+class _GoneError(Exception):
+    """A new supervisor is gone: it left for another one, or was killed."""
+
+
 class CannotDetachError(Exception):
     """No supervisor process can be had here; the sentence says why."""
 
@@ -41,11 +52,21 @@ def start(root: str) -> Channel:
     home.preflight()
     log = f"{root}/supervisor.log"
     before = _size(log)
-    try:
-        child = _spawn(root, log)
-    except OSError as error:
-        raise CannotDetachError(f"a process can't be started: {error.strerror or error}") from None
-    return _until_it_listens(root, child, log, before)
+    deadline = time.monotonic() + START_S
+    killed = 0
+    while True:
+        try:
+            child = _spawn(root, log)
+        except OSError as error:
+            raise CannotDetachError(f"a process can't be started: {error.strerror or error}") from None
+        try:
+            return _until_it_listens(root, child, log, before, deadline)
+        except _GoneError:
+            # It found another one that holds the lock, which may itself have been killed since: then the
+            # next finds the lock free. Or it was killed, which may be bad luck once, or a sandbox's rule.
+            killed += child.returncode != 0
+            if killed >= KILLED:
+                raise CannotDetachError(f"the supervisor was killed {killed} times while it started") from None
 
 
 def _spawn(root: str, log: str) -> subprocess.Popen[bytes]:
@@ -77,8 +98,11 @@ def _environment() -> dict[str, str]:
     return environment
 
 
-def _until_it_listens(root: str, child: subprocess.Popen[bytes], log: str, before: int) -> Channel:
-    deadline = time.monotonic() + START_S
+def _until_it_listens(root: str, child: subprocess.Popen[bytes], log: str, before: int, deadline: float) -> Channel:
+    """Return a channel to ``child``, or to another one that was faster.
+
+    Raises _GoneError when it is worth another start.
+    """
     pause = 0.004
     refused = ""
     ended_at: float | None = None
@@ -93,14 +117,15 @@ def _until_it_listens(root: str, child: subprocess.Popen[bytes], log: str, befor
                 refused = str(error)
         if ended_at is None and child.poll() is not None:
             ended_at = time.monotonic()
-        # Ours may have ended because another client's was faster: that one may still be on its way.
-        if ended_at is not None and time.monotonic() > ended_at + (START_S if child.returncode == 0 else 1.0):
-            break
+        if ended_at is not None and time.monotonic() > ended_at + (LEFT_S if child.returncode == 0 else 0.2):
+            if child.returncode <= 0:
+                raise _GoneError
+            raise CannotDetachError(
+                _cause(log, before) or refused or f"the supervisor ended with {child.returncode} before it listened"
+            )
         time.sleep(pause)
         pause = min(pause * 1.3, 0.05)
     cause = _cause(log, before) or refused
-    if child.returncode is not None:
-        raise CannotDetachError(cause or f"the supervisor ended with {child.returncode} before it listened")
     raise CliError(
         "supervisor_unavailable",
         f"the supervisor (pid {child.pid}) did not listen within {START_S:.0f} s" + (f": {cause}" if cause else ""),

@@ -78,6 +78,14 @@ def is_terminal(stream: Any) -> bool:  # noqa: ANN401 - any of the standard stre
         return False
 
 
+def terminal_width(descriptor: int) -> int:
+    """Return the columns of a terminal; 80 where it does not say (a fresh pseudo-terminal says 0)."""
+    try:
+        return os.get_terminal_size(descriptor).columns or 80
+    except OSError:
+        return 80
+
+
 def may_colour(stream: Any) -> bool:  # noqa: ANN401 - as above
     """Whether colour is wanted: a terminal, and nothing that says no."""
     return not os.environ.get("NO_COLOR") and is_terminal(stream)

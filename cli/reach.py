@@ -163,6 +163,8 @@ class Reach:
         """End a supervisor that speaks another protocol, by pid and start time."""
         from . import launch  # noqa: PLC0415 - once per upgrade
 
+        if theirs is None and isinstance(seen.get("protocol"), int):
+            theirs = seen["protocol"]
         if theirs is not None and theirs > PROTOCOL:
             raise CliError(
                 "protocol",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 
 import click
@@ -11,7 +10,7 @@ from ...messages.vocabulary import JobState
 from ..completing import complete_job
 from ..looking import named, newest
 from ..options import Command, Globals
-from ..output import answer, answer_json, may_colour, say
+from ..output import answer, answer_json, is_terminal, may_colour, say, terminal_width
 from ..reach import Reach
 from ..render.table import job_table
 
@@ -43,7 +42,7 @@ def status(options: Globals, ids: tuple[str, ...], everything: bool, state: str 
     if not jobs:
         say("no jobs" + (f" in state {state}" if state else ""))
         return
-    width = os.get_terminal_size(1).columns if sys.stdout.isatty() else None
+    width = terminal_width(1) if is_terminal(sys.stdout) else None
     answer("\n".join(job_table(jobs, width=width, colour=may_colour(sys.stdout))))
     if omitted and not options.quiet:
         say(f"{omitted} more; osrc status --all shows them")

@@ -128,11 +128,9 @@ def _ask(socket: str, body: dict[str, str]) -> dict[str, Any] | None:
             if reply.get("kind") == "refused":
                 raise CliError(str(reply.get("code")), str(reply.get("message")), reply.get("hint"))
             return reply
-    except SupervisorLostError:
-        return None
     finally:
         connection.close()
-    return None
+    raise SupervisorLostError("the supervisor gave no answer")
 
 
 def _stop(reach: Reach, reason: str) -> int | None:
@@ -150,12 +148,13 @@ def _stop(reach: Reach, reason: str) -> int | None:
     except CliError as error:
         if reason == "cancel":
             raise
-        say(f"osrc: {error.message}; ending it by its pid")
+        if not isinstance(error, SupervisorLostError):  # one that is lost may have left before it answered
+            say(f"osrc: {error.message}; ending it by its pid")
         launch.terminate(seen)
         reply = {}
-    if reply is None and not launch.alive(seen):
-        return None
     if reply is None:
+        if not launch.alive(seen):
+            return None
         launch.terminate(seen)
     launch.wait_until_gone(seen)
     return int(seen["pid"])

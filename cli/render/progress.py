@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..output import is_terminal, say
+from ..output import is_terminal, say, terminal_width
 from .lines import acts, change_line, clock
 from .plain import one_line
 
@@ -66,11 +65,7 @@ class Display:
     def _draw(self, jobs: Sequence[Mapping[str, Any]]) -> None:
         elapsed = clock(time.monotonic() - self._began)
         text = live_line(jobs, elapsed)
-        try:
-            width = os.get_terminal_size(2).columns
-        except OSError:
-            width = 80
-        self._write(_CLEAR + one_line(text, max(width - 1, 10)))
+        self._write(_CLEAR + one_line(text, max(terminal_width(2) - 1, 10)))
         self._drawn = True
 
     def _write(self, text: str) -> None:
@@ -96,8 +91,8 @@ def live_line(jobs: Sequence[Mapping[str, Any]], elapsed: str) -> str:
         parts.append(f"{percent}%")
     if marker:
         parts.append(str(marker))
-    line = "  ".join(parts)
+    line = " · ".join(parts)
     if len(jobs) == 1:
         return line
     ended = sum(one.get("ended") is not None for one in jobs)
-    return f"{ended}/{len(jobs)} ended  {line}"
+    return f"{ended}/{len(jobs)} ended · {line}"

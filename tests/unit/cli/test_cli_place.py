@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
 from outsourcerer.cli.errors import CliError
 from outsourcerer.cli.place import home_root, read_supervisor_file
 from outsourcerer.cli.preferences import number
@@ -16,7 +15,9 @@ from outsourcerer.cli.tailing import added, tail
 from outsourcerer.state.errors import StateError
 from outsourcerer.state.home import Home
 
-WORDS = st.sampled_from(["", "/", "/a/b", "~", "~/x", "rel", "./rel/../up", "/a/../b//c/", "~user", "/a b/ü", "../../..", "a\0b", " "])
+WORDS = st.sampled_from(
+    ["", "/", "/a/b", "~", "~/x", "rel", "./rel/../up", "/a/../b//c/", "~user", "/a b/ü", "../../..", "a\0b", " "]
+)
 
 
 @given(environ=st.dictionaries(st.sampled_from(["HOME", "OSRC_HOME"]), WORDS), override=st.none() | WORDS)
@@ -62,8 +63,14 @@ def test_settings_of_the_front_end(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert number("status_max", 40) == 40
 
 
-@given(st.lists(st.binary(max_size=12).map(lambda b: b.replace(b"\n", b"")), max_size=12), st.booleans(), st.integers(0, 14))
-def test_tail_is_the_last_lines(tmp_path_factory: pytest.TempPathFactory, lines: list[bytes], ends: bool, count: int) -> None:
+@given(
+    st.lists(st.binary(max_size=12).map(lambda b: b.replace(b"\n", b"")), max_size=12),
+    st.booleans(),
+    st.integers(0, 14),
+)
+def test_tail_is_the_last_lines(
+    tmp_path_factory: pytest.TempPathFactory, lines: list[bytes], ends: bool, count: int
+) -> None:
     place = tmp_path_factory.mktemp("t") / "f"
     data = b"\n".join(lines) + (b"\n" if ends and lines else b"")
     place.write_bytes(data)

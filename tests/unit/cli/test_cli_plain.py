@@ -8,7 +8,6 @@ import unicodedata
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
 from outsourcerer.cli.render.plain import one_line, strip_controls
 
 NOISE = st.text(alphabet=st.sampled_from("\x1b\x9b\x9d\x90[]();?0123mKHJ\x07\x9c\\Pab \n\t\r\x00\x7f"), max_size=60)

@@ -6,7 +6,6 @@ import click
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
 from outsourcerer.cli import exit_codes
 from outsourcerer.cli.app import cli
 from outsourcerer.cli.reach import older
@@ -21,7 +20,7 @@ def test_every_refusal_code_has_an_exit_code() -> None:
 
 
 def test_states_have_the_exit_codes_of_the_verdict_table() -> None:
-    assert exit_codes.STATES == {state.value: EXIT_CODES[state] for state in TERMINAL_STATES}
+    assert {state.value: EXIT_CODES[state] for state in TERMINAL_STATES} == exit_codes.STATES
 
 
 def test_every_exit_code_has_a_meaning() -> None:
