@@ -141,6 +141,10 @@ class Handle:
         """Wait until the actor has ended; for threads that are no actors."""
         return self._ref.actor_stopped.wait(timeout_s)
 
+    def same(self, other: Handle | None) -> bool:
+        """Whether both stand for one actor (not for two that bore one name)."""
+        return other is not None and other._ref.actor_urn == self._ref.actor_urn  # noqa: SLF001  one of us
+
     def set_aside(self) -> None:
         """Take no more messages and be forgotten; the thread can't be killed and ends when it wakes.
 
@@ -168,7 +172,7 @@ class Directory:
     def drop(self, handle: Handle) -> None:
         """Remove an actor, unless its name has already passed on."""
         with self._lock:
-            if self._handles.get(handle.name) is handle:
+            if handle.same(self._handles.get(handle.name)):
                 del self._handles[handle.name]
 
     def find(self, name: str) -> Handle | None:
@@ -236,6 +240,7 @@ class Actor(pykka.ThreadingActor):
 
     def on_start(self) -> None:
         """Pykka hook: run ``started`` under the crash rule (pykka would stop silently)."""
+        self.directory.put(self.handle)  # before anyone whom ``started`` tells can want to answer
         threading.current_thread().name = f"actor:{self.name}"
         self._guarded(self.started)
 
@@ -281,11 +286,13 @@ class Actor(pykka.ThreadingActor):
             self.parent.tell(ChildDown(self.name, self.incarnation, error))
 
 
-_STOPPED = Refused(
+NOT_DONE = Refused(
     code=RefusalCode.STOPPING,
     message="that part of the supervisor stopped before it looked at the request: nothing was done",
     hint="try again, or see: osrc supervisor logs",
 )
+"""The answer to a query that nobody will handle."""
+
 _UNKNOWN = Refused(
     code=RefusalCode.SUPERVISOR_BUSY,
     message="that part of the supervisor stopped while it handled the request: it may or may not have been done",
@@ -321,7 +328,7 @@ def _empty(mailbox: queue.Queue[Any]) -> None:
 def _refuse(message: object) -> None:
     """Answer a query that nobody will handle."""
     if isinstance(message, Query):
-        message.port.set(_STOPPED)
+        message.port.set(NOT_DONE)
 
 
 def start(

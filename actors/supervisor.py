@@ -4,8 +4,8 @@ A supervisor is an actor with children given as data (:class:`ChildSpec`). One c
 strategies, a budget per child and one for all:
 
 * ``one_for_one``: a crashed child alone is restarted;
-* ``rest_for_one``: the children after it are stopped in reverse order first, then all are started
-  again in order, because later ones hold what earlier ones gave them.
+* ``rest_for_one``: the children after it are stopped in reverse order first, then, after the crashed
+  one's back-off, all are started again in order, because later ones hold what earlier ones gave them.
 
 A child that does not answer a probe within its bound is set aside (its thread can't be killed),
 counted as crashed, and replaced. Out of budget, a child is *given up*: by default that crashes the
@@ -20,8 +20,12 @@ from enum import StrEnum
 from typing import Any
 
 from ..state.restart_budget import RestartBudget
-from .base import Actor, ChildDown, Directory, Handle, Probe, ProbeAnswered, Stop, log
+from .base import NOT_DONE, Actor, ChildDown, Directory, Handle, Probe, ProbeAnswered, Stop, log
 from .clock import Clock
+
+
+ROUNDING_S = 0.001
+"""A timer may come so much early."""
 
 
 class Restart(StrEnum):
@@ -64,12 +68,21 @@ class _Child:
     probe: int | None = None
     probed_at: float = 0.0
     deadline: int | None = None
+    """The clock's token, while an ordered stop is waited for."""
     restarting: bool = False
+    """It crashed and is to be started again."""
+    over: bool = True
+    """The end of this incarnation was dealt with: what it says from now on is late."""
 
 
 @dataclass(frozen=True, slots=True)
 class _RestartDue:
     child: str
+
+
+@dataclass(frozen=True, slots=True)
+class _RestDue:
+    pass
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,14 +96,14 @@ class _StopOverdue:
     incarnation: int
 
 
-class GaveUp(Exception):
+class GaveUp(Exception):  # noqa: N818  it says what happened
     """A supervisor's budget is spent."""
 
 
 class Supervisor(Actor):
     """An actor that keeps children. Subclasses add children with ``add`` and handle their own messages."""
 
-    def __init__(  # noqa: PLR0913  the tree's settings, all by name
+    def __init__(
         self,
         *,
         clock: Clock,
@@ -110,13 +123,20 @@ class Supervisor(Actor):
         self._tokens = 0
         self._stop_reason: str | None = None
         self._stopping: list[str] = []
-        self._restart_rest: list[str] = []
+        self._rest_at = 0.0
+        """Monotonic time before which no stopped rest is started again."""
+        self._probed_at = clock.now().mono
         self._crash: str | None = None
 
     # --- for subclasses
 
     def add(self, spec: ChildSpec) -> Handle | None:
-        """Start one more child. Returns None when its start crashed (its budget then decides)."""
+        """Start one more child. Returns None when its start crashed (its budget then decides).
+
+        Nothing is started any more by one that is stopping: also None.
+        """
+        if self._stop_reason is not None:
+            return None
         child = _Child(spec=spec, budget=spec.budget)
         self._children[spec.id] = child
         self._start(child)
@@ -146,11 +166,11 @@ class Supervisor(Actor):
 
     def started(self) -> None:
         """Start the children in order."""
-        for spec in self._specs:
-            self.add(spec)
+        self._children = {spec.id: _Child(spec=spec, budget=spec.budget) for spec in self._specs}
+        self._start_from(0)
         self.clock.later(self._probe_every_s, self.handle, _ProbeDue())
 
-    def receive(self, message: object) -> None:
+    def receive(self, message: object) -> None:  # noqa: C901  one flat match
         """Supervise, or pass on."""
         match message:
             case ChildDown():
@@ -161,6 +181,8 @@ class Supervisor(Actor):
                     child.probe = None
             case _ProbeDue():
                 self._probe()
+            case _RestDue():
+                self._start_rest()
             case _RestartDue(child=name):
                 child = self._children.get(name)
                 if child and child.restarting and self._stop_reason is None:
@@ -171,11 +193,13 @@ class Supervisor(Actor):
                     log.error("%s: %s did not stop in time and is set aside", self.name, name)
                     self._set_aside(child)
                     self._child_down(ChildDown(name, incarnation, None))
+            case _ if self._crash is not None:
+                self.reply(NOT_DONE)
             case _:
                 self.receive_own(message)
 
     def stopping(self, reason: str) -> None:
-        """Stop the children in reverse order, one after the other, then this supervisor."""
+        """Stop the children in reverse order, then this supervisor. One by one where order means something."""
         if self._stop_reason is not None:
             return
         self._stop_reason = reason
@@ -185,7 +209,7 @@ class Supervisor(Actor):
     # --- inside
 
     def _start(self, child: _Child) -> None:
-        child.restarting = False
+        child.restarting = child.over = False
         child.incarnation += 1
         child.probe = None
         try:
@@ -195,10 +219,18 @@ class Supervisor(Actor):
             child.handle = None
             self.handle.tell(ChildDown(child.spec.id, child.incarnation, f"failed to start: {error}"))
 
+    def _start_from(self, index: int) -> None:
+        """Start children in order; where later ones need earlier ones, a failed start ends it for now."""
+        for child in list(self._children.values())[index:]:
+            self._start(child)
+            if child.handle is None and self.strategy is Strategy.REST_FOR_ONE:
+                return
+
     def _child_down(self, down: ChildDown) -> None:
         child = self._children.get(down.child)
-        if child is None or child.incarnation != down.incarnation:
+        if child is None or child.incarnation != down.incarnation or child.over:
             return
+        child.over = True
         if child.deadline is not None:
             self.clock.forget(child.deadline)
             child.deadline = None
@@ -208,8 +240,9 @@ class Supervisor(Actor):
         if self._stop_reason is not None:
             self._stop_next(self._stop_reason)
             return
-        if self._restart_rest and down.child in self._restart_rest:
-            self._continue_rest()
+        first = self._first_restarting()
+        if first is not None and list(self._children).index(down.child) > first:
+            self._stop_rest()
             return
         again = child.spec.restart is Restart.PERMANENT or (child.spec.restart is Restart.TRANSIENT and down.error)
         if not again:
@@ -231,23 +264,33 @@ class Supervisor(Actor):
             return
         child.restarting = True
         if self.strategy is Strategy.REST_FOR_ONE:
-            names = list(self._children)
-            self._restart_rest = names[names.index(child.spec.id) + 1 :]
-            self._continue_rest()
+            self._rest_at = max(self._rest_at, now + delay)
+            self._stop_rest()
         else:
             self.clock.later(delay, self.handle, _RestartDue(child.spec.id))
 
-    def _continue_rest(self) -> None:
-        """Stop the next of the later children; when all are down, start them and the crashed one in order."""
-        for name in reversed(self._restart_rest):
-            child = self._children[name]
+    def _first_restarting(self) -> int | None:
+        """Return the place of the first crashed child, in a strategy where it matters."""
+        if self.strategy is not Strategy.REST_FOR_ONE:
+            return None
+        return next((place for place, child in enumerate(self._children.values()) if child.restarting), None)
+
+    def _stop_rest(self) -> None:
+        """Stop the next of the children after the crashed one; when all are down, start again after its back-off."""
+        first = self._first_restarting()
+        for child in reversed(list(self._children.values())[first:]):
             if child.handle is not None:
-                self._ask_to_stop(child, "restart")
+                if child.deadline is None:
+                    self._ask_to_stop(child, "restart")
                 return
-        first = next(name for name, child in self._children.items() if child.restarting)
-        self._restart_rest = []
-        for name in list(self._children)[list(self._children).index(first) :]:
-            self._start(self._children[name])
+        self.clock.later(self._rest_at - self.clock.now().mono, self.handle, _RestDue())
+
+    def _start_rest(self) -> None:
+        """Start the crashed child and those after it, unless another crash on the way put that off."""
+        first = self._first_restarting()
+        if first is None or self._stop_reason is not None or self.clock.now().mono < self._rest_at - ROUNDING_S:
+            return
+        self._start_from(first)
 
     def _stop_next(self, reason: str) -> None:
         """Ask for the next ends: in reverse order one by one, or all at once where order means nothing."""
@@ -266,6 +309,8 @@ class Supervisor(Actor):
 
     def _ask_to_stop(self, child: _Child, reason: str) -> None:
         assert child.handle is not None  # noqa: S101  for the type checker: both callers looked
+        if child.deadline is not None:
+            self.clock.forget(child.deadline)
         overdue = _StopOverdue(child.spec.id, child.incarnation)
         child.deadline = self.clock.later(child.spec.shutdown_s, self.handle, overdue)
         if not child.handle.tell(Stop(reason)):
@@ -279,6 +324,8 @@ class Supervisor(Actor):
 
     def _probe(self) -> None:
         now = self.clock.now().mono
+        paused = now - self._probed_at > 2 * self._probe_every_s + 5.0
+        self._probed_at = now
         for name, child in list(self._children.items()):
             if child.handle is None or child.spec.stall_s is None:
                 continue
@@ -286,6 +333,8 @@ class Supervisor(Actor):
                 self._tokens += 1
                 child.probe, child.probed_at = self._tokens, now
                 child.handle.tell(Probe(self._tokens))
+            elif paused:
+                child.probed_at = now  # the whole machine or process was paused: that was not the child's time
             elif now - child.probed_at >= child.spec.stall_s:
                 log.error("%s: %s is stalled (no answer for %.0f s): set aside", self.name, name, now - child.probed_at)
                 self._set_aside(child)
@@ -294,8 +343,11 @@ class Supervisor(Actor):
             self.clock.later(self._probe_every_s, self.handle, _ProbeDue())
 
     def _guarded(self, work: Callable[[], None]) -> None:
-        """A crashing supervisor stops its children first, then goes down with the error."""
-        if self._crash is not None or self._stop_reason is not None:
+        """A crashing supervisor stops its children first, then goes down with the error.
+
+        A second crash on the way takes it down at once.
+        """
+        if self._crash is not None:
             super()._guarded(work)
             return
         try:
@@ -303,9 +355,11 @@ class Supervisor(Actor):
         except BaseException as error:  # noqa: BLE001  the crash rule, as in the base class
             log.exception("%s crashed; stopping its children", self.name)
             self._crash = f"{type(error).__name__}: {error}"
-            self._stop_reason = "restart"
-            self._stopping = list(self._children)
-            super()._guarded(lambda: self._stop_next("restart"))
+            if self._stop_reason is None:
+                self._stop_reason = "restart"
+                self._stopping = list(self._children)
+            reason = self._stop_reason
+            super()._guarded(lambda: self._stop_next(reason))
 
 
 __all__ = ["ChildSpec", "Directory", "GaveUp", "Restart", "Strategy", "Supervisor"]
