@@ -9,8 +9,9 @@ from outsourcerer.messages.codec import FrameError, FrameReader, decode, encode
 from outsourcerer.messages.vocabulary import FRAME_LIMIT
 
 JSON = st.recursive(
-    st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.text(),
-    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.text(max_size=20),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=5), inner, max_size=4),
+    max_leaves=8,
 )
 FRAMES = st.dictionaries(st.text(max_size=5), JSON, max_size=4)
 

@@ -25,6 +25,7 @@ from outsourcerer.messages.facts import FACT, JobAccepted, JobEnded, JobLaunchin
 from outsourcerer.messages.job import ExitStatus
 from outsourcerer.messages.vocabulary import JobState
 from outsourcerer.state.errors import StateError
+from outsourcerer.state.home import Home
 from outsourcerer.state.job_folder import META, JobFolder
 from outsourcerer.state.reader import Reader
 from outsourcerer.state.records import apply
@@ -281,50 +282,54 @@ from pathlib import Path
 from fakes.state import NOW
 from outsourcerer.state import recovery, store
 from outsourcerer.state.home import Home
-left = int(sys.argv[2])
-def step(frame, event, argument):
-    global left
-    code = frame.f_code.co_filename
-    if event == "line" and ("/state/recovery.py" in code or "/state/files.py" in code or "/state/store.py" in code):
-        left -= 1
-        if left == 0:
-            os.kill(os.getpid(), 9)
-    return step
-sys.settrace(step)
-opened, _ = recovery.open_or_rebuild(Home(Path(sys.argv[1])), NOW)
-sys.settrace(None)
-opened.close()
-print("lines left", left)
+
+def run(folder, left):
+    def step(frame, event, argument):
+        nonlocal left
+        code = frame.f_code.co_filename
+        if event == "line" and ("/state/recovery.py" in code or "/state/files.py" in code or "/state/store.py" in code):
+            left -= 1
+            if left == 0:
+                os.kill(os.getpid(), 9)
+        return step
+    sys.settrace(step)
+    opened, _ = recovery.open_or_rebuild(Home(Path(folder)), NOW)
+    sys.settrace(None)
+    opened.close()
+
+for word in sys.argv[1:]:
+    left, _, folder = word.partition(":")
+    pid = os.fork()
+    if pid == 0:
+        run(folder, int(left))
+        os._exit(0)
+    print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), flush=True)
 """
 
 
 def test_killed_at_any_instant_of_a_rebuild(tmp_path):
-    """Kill -9 before random lines of the rebuild: the next start has every job."""
+    """Kill -9 before random lines of the rebuild, twice in a row: the next start has every job."""
     source = scratch_home(tmp_path / "source")
     records = lived_in(source, 4)
     source.database.write_bytes(b"broken" * 1000)
-    environ = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     chance = random.Random(5)
-    killed = 0
-    for round_ in range(24):
-        folder = tmp_path / f"r{round_}"
-        shutil.copytree(source.root, folder)
-        home = type(source)(folder)
-        for attempt in (chance.randrange(1, 700), chance.randrange(1, 700)):
-            ended = subprocess.run(
-                [sys.executable, "-c", KILL_AT, str(folder), str(attempt)],
-                env=environ,
-                check=False,
-                capture_output=True,
-                timeout=60,
-            )
-            assert ended.returncode in (0, -9), ended.stderr.decode()
-            killed += ended.returncode == -9
+    homes = [Home(tmp_path / f"r{number}") for number in range(30)]
+    for home in homes:
+        shutil.copytree(source.root, home.root)
+    words = [f"{chance.randrange(1, 600)}:{home.root}" for home in homes for _ in range(2)]
+    environ = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    ended = subprocess.run(
+        [sys.executable, "-c", KILL_AT, *words], env=environ, check=False, capture_output=True, text=True, timeout=120
+    )
+    results = ended.stdout.split()
+    assert len(results) == len(words), ended.stderr
+    assert set(results) == {"0", "-9"}, ended.stderr
+    assert results.count("-9") >= 15
+    for home in homes:
         store, _ = open_or_rebuild(home, NOW)
         assert {name: store.record(name) for name in records} == records
-        assert b"broken" * 1000 in [path.read_bytes() for path in folder.iterdir() if ".damaged-" in path.name]
+        assert b"broken" * 1000 in [path.read_bytes() for path in home.root.iterdir() if ".damaged-" in path.name]
         store.close()
-    assert killed > 10
 
 
 def test_facts_of_a_rebuilt_job_are_in_the_order_they_happened(tmp_path):
