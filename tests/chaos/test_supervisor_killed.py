@@ -1,0 +1,194 @@
+"""SIGKILL, restart and replacement of the supervisor under running jobs: nothing is lost, nothing done twice.
+
+Each test prints the seed it drew; ``OSRC_TEST_SEED`` repeats it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import random
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+
+import pytest
+from fakes.lanes import steps
+from fakes.osrc_process import environment, shown
+from fakes.supervised import Supervised, kill, until
+from outsourcerer import __version__
+
+pytestmark = pytest.mark.chaos
+
+JOBS = 20
+MOMENTS = 10
+PIECES = 40
+"""Lines that each delegate prints on its way."""
+
+
+@pytest.fixture
+def chance() -> random.Random:
+    seed = int(os.environ.get("OSRC_TEST_SEED") or random.SystemRandom().randrange(1 << 32))
+    print(f"OSRC_TEST_SEED={seed}")
+    return random.Random(seed)
+
+
+class Batch:
+    """Twenty delegates of different lengths and different ends, and what must become of each."""
+
+    ENDS = (({"exit": 0}, {"code": 0}), ({"exit": 7}, {"code": 7}), ({"kill": 15}, {"signal": 15}))
+
+    def __init__(self, home: Supervised, chance: random.Random, shortest_s: float, longest_s: float) -> None:
+        self.home = home
+        self.proofs = home.scratch / "started"
+        self.proofs.mkdir()
+        self.jobs: dict[str, int] = {}
+        self.tasks: dict[int, str] = {}
+        for number in range(JOBS):
+            self.tasks[number] = self._task(number, chance.uniform(shortest_s, longest_s))
+
+    def _task(self, number: int, seconds: float) -> str:
+        pieces = "".join(
+            json.dumps({"type": "text", "text": f"job {number} piece {piece} — ümläut\n", "partial": True}, ensure_ascii=False) + "\n"
+            for piece in range(PIECES)
+        )
+        size = 97  # cuts lines and characters anywhere
+        writes = len(pieces.encode()) // size + 1
+        return steps(
+            {"record": str(self.proofs / str(number))},
+            {"stream": pieces, "size": size, "every_s": seconds / writes},
+            {"mark": "DONE", "text": f"number {number}"},
+            {"end": f"answer {number}"},
+            self.ENDS[number % len(self.ENDS)][0],
+        )
+
+    def submit(self) -> None:
+        """All of them, four at a time; returns once every one has a process."""
+
+        def some(numbers: list[int]) -> None:
+            for number in numbers:
+                self.jobs[self.home.ok("bg", "--lane", "fake", "--label", f"n{number}", "--", self.tasks[number]).strip()] = number
+
+        threads = [threading.Thread(target=some, args=(list(self.tasks)[start::4],)) for start in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert len(self.jobs) == JOBS
+        for job_id in self.jobs:
+            self.home.running(job_id)
+
+    def check(self) -> None:
+        """Everything that must hold at the end."""
+        for job_id, number in self.jobs.items():
+            record = self.home.ended(job_id, 60)
+            expected = self.ENDS[number % len(self.ENDS)][1]
+            status = {name: value for name, value in record["exit_status"].items() if value is not None and value is not False}
+            assert status == expected, record
+            assert record["state"] == "done", record
+            assert self.home.result(job_id) == f"answer {number}"
+            self.check_output(job_id, number)
+            started = (self.proofs / str(number)).read_text().splitlines()
+            assert len(started) == 1, f"job {number} was started {len(started)} times"
+            prompt = (self.home.folder(job_id) / "stdin").read_bytes() if (self.home.folder(job_id) / "stdin").exists() else None
+            if prompt is not None:
+                assert started[0].split()[1] == hashlib.sha256(prompt).hexdigest()
+        ends = Counter(fact["job_id"] for fact in self.home.facts("job.ended"))
+        assert ends == dict.fromkeys(self.jobs, 1), "each job has exactly one result"
+        self.home.nothing_left()
+
+    def check_output(self, job_id: str, number: int) -> None:
+        lines = (self.home.folder(job_id) / "out.log").read_bytes().decode().splitlines()
+        texts = [event.get("text", "") for event in map(json.loads, lines) if event["type"] == "text"]
+        assert texts[:PIECES] == [f"job {number} piece {piece} — ümläut\n" for piece in range(PIECES)]
+        assert json.loads(lines[-1])["type"] == "end"
+
+
+@contextlib.contextmanager
+def waiting(batch: Batch) -> Iterator[subprocess.Popen[bytes]]:
+    """A client that waits for all jobs and has to find, or start, each next supervisor by itself."""
+    client = batch.home.start("wait", "--json", *batch.jobs)
+    try:
+        yield client
+        out, err = client.communicate(timeout=60)
+    finally:
+        if client.poll() is None:
+            kill(client.pid)
+            client.communicate()
+    assert client.returncode == 0, (out[-2000:], err[-2000:])
+    states = {job["job_id"]: job["state"] for job in json.loads(out)["jobs"]}
+    assert states == dict.fromkeys(batch.jobs, "done"), states
+
+
+def test_killed_with_twenty_jobs_at_ten_moments(home: Supervised, chance: random.Random) -> None:
+    home.environ["OSRC_MAX_JOBS"] = str(JOBS)
+    batch = Batch(home, chance, 1.0, 9.0)
+    batch.submit()
+    with waiting(batch):
+        for _ in range(MOMENTS):
+            # from the first instruction of a new supervisor to some time after it adopted everything
+            until(home.daemons, "the waiting client started a supervisor", pause=0.002)
+            time.sleep(chance.choice((chance.uniform(0, 0.35), chance.uniform(0.3, 1.0))))
+            home.kill_supervisor()
+    batch.check()
+
+
+def test_restarted_with_twenty_jobs_at_ten_moments(home: Supervised, chance: random.Random) -> None:
+    home.environ["OSRC_MAX_JOBS"] = str(JOBS)
+    batch = Batch(home, chance, 1.0, 9.0)
+    batch.submit()
+    with waiting(batch):
+        for _ in range(MOMENTS):
+            time.sleep(chance.uniform(0, 0.4))
+            done = home.osrc("supervisor", "restart")
+            assert done.returncode == 0, shown(done)
+            # the waiting client may have started one too, which finds the lock taken and leaves
+            until(lambda: len(home.daemons()) == 1, "there is one supervisor")
+    batch.check()
+
+
+OLDER = """
+import sys
+import outsourcerer
+outsourcerer.__version__ = "0.0.1"
+sys.argv = ["outsourcerer.actors.daemon", "--home", sys.argv[1]]
+from outsourcerer.actors.daemon import main
+main()
+"""
+
+
+def start_older(home: Supervised) -> None:
+    """Start a supervisor of an earlier version and wait until it listens."""
+    with (home.root / "supervisor.log").open("ab") as log:
+        older = subprocess.Popen(
+            [sys.executable, "-c", OLDER, str(home.root), "outsourcerer.actors.daemon"],
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            env=environment(home.root, **home.environ),
+            start_new_session=True,
+        )
+    until(lambda: (home.supervisor() or {}).get("pid") == older.pid, "the older supervisor listens")
+    threading.Thread(target=older.wait, daemon=True).start()
+
+
+def test_an_older_supervisor_hands_over_twenty_jobs_ten_times(home: Supervised, chance: random.Random) -> None:
+    home.environ["OSRC_MAX_JOBS"] = str(JOBS)
+    batch = Batch(home, chance, 1.0, 9.0)
+    batch.submit()
+    for _ in range(MOMENTS):
+        home.kill_supervisor()
+        start_older(home)
+        time.sleep(chance.uniform(0, 0.1))
+        older = home.supervisor()
+        done = home.osrc("bg", "--lane", "fake", "--dry-run", "what would be done?")
+        newer = home.supervisor()
+        assert b"handing over from supervisor 0.0.1" in done.stderr, shown(done)
+        assert (older["version"], newer["version"]) == ("0.0.1", __version__)
+        assert home.daemons() == [newer["pid"]] != [older["pid"]]
+    batch.check()

@@ -1,0 +1,244 @@
+"""A scratch state home with a real supervisor in it, and a hand that kills things.
+
+    def test_something(home: Supervised) -> None:
+        job_id = home.bg({"say": "hi"}, {"end": "hi"})
+        assert home.ended(job_id)["state"] == "done?"
+
+The fixture that makes one must end it with ``close``: whatever is still running by then is killed, and
+said. Only processes whose environment or command line names this very home are ever touched.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, TypeVar
+
+from outsourcerer.state.reader import Reader
+
+from fakes import osrc_process
+from fakes.lanes import install_fake_lanes, steps
+from fakes.osrc_process import shown
+
+T = TypeVar("T")
+DAEMON = b"outsourcerer.actors.daemon"
+SHIM = b"shim.py"
+
+
+def until(look: Callable[[], T], what: str, seconds: float = 20.0, pause: float = 0.01) -> T:
+    """Return the first true value of ``look``; fails, naming ``what``, when none comes in time."""
+    deadline = time.monotonic() + seconds
+    while not (found := look()):
+        assert time.monotonic() < deadline, f"not within {seconds:.0f} s: {what}"
+        time.sleep(pause)
+    return found
+
+
+class Supervised:
+    """One scratch ``HOME`` and ``OSRC_HOME``, and all processes that belong to it."""
+
+    def __init__(self, root: Path, **environ: str) -> None:
+        self.scratch = root
+        self.root = root / "osrc"
+        self.work = root / "work"
+        self.work.mkdir(parents=True, exist_ok=True)
+        self.environ = {"OSRC_IDLE_EXIT": "0", "OSRC_POLL": "0.2", **environ}
+        install_fake_lanes(self.root)
+
+    # --- commands
+
+    def osrc(
+        self, *words: str | bytes, stdin: bytes | None = None, cwd: Path | str | None = None, timeout: float = 60, **more: str
+    ) -> subprocess.CompletedProcess[bytes]:
+        """Run one command to its end."""
+        given = {**self.environ, **more}
+        return osrc_process.osrc(self.root, *words, stdin=stdin, cwd=cwd or self.work, timeout=timeout, **given)
+
+    def start(self, *words: str, **more: str) -> subprocess.Popen[bytes]:
+        """Start one command in a session of its own. ``close`` ends it if the test does not."""
+        return osrc_process.start(self.root, *words, **{**self.environ, **more})
+
+    def ok(self, *words: str, **more: Any) -> str:
+        """Run one command that must exit 0; return its stdout."""
+        done = self.osrc(*words, **more)
+        assert done.returncode == 0, shown(done)
+        return done.stdout.decode()
+
+    def bg(self, *actions: dict[str, object], verb: str = "run", lane: str = "fake", words: tuple[str, ...] = (), **more: Any) -> str:
+        """Submit a job for the fake in the background; return its id."""
+        task = steps(*actions)
+        return self.ok("bg", verb, "--lane", lane, *words, "--", task, **more).strip()
+
+    def run(
+        self, *actions: dict[str, object], verb: str = "run", lane: str = "fake", words: tuple[str, ...] = (), **more: Any
+    ) -> tuple[dict[str, Any], subprocess.CompletedProcess[bytes]]:
+        """Run a job to its end; return its record and the finished command."""
+        done = self.osrc(verb, "--lane", lane, *words, "--", steps(*actions), **more)
+        assert b"Traceback" not in done.stderr, shown(done)
+        return self.newest(), done
+
+    # --- what is kept
+
+    def record(self, job_id: str) -> dict[str, Any]:
+        """The job's record as the store has it; empty when it has none."""
+        with Reader(self.root / "state.db") as reader:
+            return reader.record(job_id) or {}
+
+    def records(self) -> list[dict[str, Any]]:
+        """All records, newest first."""
+        with Reader(self.root / "state.db") as reader:
+            return reader.jobs(None, 0)[0] or []
+
+    def newest(self) -> dict[str, Any]:
+        """The record of the newest job."""
+        return self.records()[0]
+
+    def facts(self, kind: str | None = None, job: str | None = None) -> list[dict[str, Any]]:
+        """Every journalled fact, in order."""
+        with Reader(self.root / "state.db") as reader:
+            return [json.loads(body) for _, _, _, body in reader.entries(0, 100_000, job=job, type=kind)]
+
+    def state(self, job_id: str) -> str:
+        """The job's state in the store."""
+        return str(self.record(job_id).get("state"))
+
+    def ended(self, job_id: str, seconds: float = 30.0) -> dict[str, Any]:
+        """Wait for the end of a job, without any command's help; return its record."""
+        until(lambda: self.record(job_id).get("ended"), f"{job_id} ended (it is {self.record(job_id)})", seconds)
+        return self.record(job_id)
+
+    def running(self, job_id: str, seconds: float = 20.0) -> dict[str, Any]:
+        """Wait until the delegate's process is known; return the record."""
+        until(lambda: self.record(job_id).get("delegate"), f"{job_id} runs", seconds)
+        return self.record(job_id)
+
+    def folder(self, job_id: str) -> Path:
+        """The job's folder."""
+        return self.root / "jobs" / job_id
+
+    def result(self, job_id: str) -> str:
+        """The job's final message."""
+        return (self.folder(job_id) / "last.txt").read_text(encoding="utf-8")
+
+    def log(self) -> str:
+        """The supervisor's log so far."""
+        with contextlib.suppress(FileNotFoundError):
+            return (self.root / "supervisor.log").read_text(encoding="utf-8", errors="replace")
+        return ""
+
+    # --- processes
+
+    def supervisor(self) -> dict[str, Any] | None:
+        """What ``supervisor.json`` says, whether true or stale."""
+        try:
+            return json.loads((self.root / "supervisor.json").read_bytes())
+        except (OSError, ValueError):
+            return None
+
+    def daemons(self) -> list[int]:
+        """Pids of the supervisors of this home, listening or not."""
+        return [pid for pid, command, _ in self._processes() if DAEMON in command]
+
+    def zygotes(self) -> list[int]:
+        """Pids of the processes that fork shims (children of a supervisor)."""
+        found = []
+        for daemon in self.daemons():
+            with contextlib.suppress(OSError):
+                children = Path(f"/proc/{daemon}/task/{daemon}/children").read_text().split()
+                found += [int(pid) for pid in children if SHIM in _command(int(pid))]
+        return found
+
+    def delegates(self) -> list[int]:
+        """Pids of everything that bears the id of a job of this home."""
+        return [pid for pid, _, environ in self._processes() if b"OSRC_JOB_ID=" in environ]
+
+    def processes(self) -> list[str]:
+        """Everything of this home, as ``pid command``."""
+        return [f"{pid} {command.decode(errors='replace')}" for pid, command, _ in self._processes()]
+
+    def kill_supervisor(self) -> int:
+        """SIGKILL the one supervisor of this home and wait until it is gone; return its pid, 0 if there was none."""
+        daemons = self.daemons()
+        for pid in daemons:
+            kill(pid)
+        until(lambda: not set(daemons) & set(self.daemons()), "the killed supervisor is gone")
+        return daemons[0] if daemons else 0
+
+    def nothing_left(self, seconds: float = 10.0) -> None:
+        """Assert that no delegate, nor anything one started, is left."""
+        deadline = time.monotonic() + seconds
+        while left := self.delegates():
+            assert time.monotonic() < deadline, f"left running: {[_command(pid) for pid in left]}"
+            time.sleep(0.02)
+
+    def close(self) -> None:
+        """End everything, in order if possible; fails when an orderly stop left something behind."""
+        try:
+            if self.daemons():
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    self.osrc("supervisor", "stop", "--cancel", timeout=30)
+            deadline = time.monotonic() + 5
+            while self.processes() and time.monotonic() < deadline:
+                time.sleep(0.02)
+            left = self.processes()
+        finally:
+            self.kill_all()
+        assert left == [], f"left behind after an orderly stop: {left}"
+
+    def kill_all(self) -> None:
+        """SIGKILL everything of this home."""
+        deadline = time.monotonic() + 10
+        while (found := list(self._processes())) and time.monotonic() < deadline:
+            for pid, _, _ in found:
+                kill(pid)
+            time.sleep(0.02)
+
+    def _processes(self) -> Iterator[tuple[int, bytes, bytes]]:
+        """Living processes (no zombies) whose environment or command line names this home."""
+        name = os.fsencode(self.root)
+        for entry in os.listdir("/proc"):
+            if not entry.isdigit() or int(entry) == os.getpid():
+                continue
+            pid = int(entry)
+            command = _command(pid)
+            try:
+                environ = Path(f"/proc/{pid}/environ").read_bytes()
+            except OSError:
+                continue
+            if name in command or name in environ:
+                yield pid, command, environ
+
+
+def _command(pid: int) -> bytes:
+    """A process's command line, words apart by a space; empty for a zombie and for one that is gone."""
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ")
+    except OSError:
+        return b""
+
+
+def kill(pid: int, number: int = signal.SIGKILL) -> None:
+    """Send a signal; one that is gone is none of our business."""
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, number)
+
+
+def alive(pid: int) -> bool:
+    """Whether there is such a process, and no zombie."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_bytes()
+    except OSError:
+        return False
+    return stat[stat.rfind(b")") + 2 : stat.rfind(b")") + 3] not in (b"Z", b"X")
+
+
+def pid_in(path: Path) -> int:
+    """Wait for a pid file of the fake; return what it holds."""
+    until(path.exists, f"{path.name} was written")
+    return int(path.read_text())
