@@ -56,16 +56,10 @@ CLAIM_AFTER_S = 5.0
 LEAVING_TICK_S = 0.25
 LEAVING_S = 8.0
 """How long a shim may take to end what its delegate left behind."""
+SAVE_WATCH_S = 30.0
+"""How often the watchdog's place is kept: what a killed supervisor may forget of a delegate's silence."""
 MARKER_FACTS = 200
 """Most progress markers of one job that are journalled."""
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """What the watchdog found, as the verdict table wants it."""
-
-    state: JobState
-    reason: str
 
 
 class Job(Actor):
@@ -90,8 +84,11 @@ class Job(Actor):
         self._marker_facts = 0
         self._cpu_s = -1.0
         self._looked_at = 0.0
+        self._saved_at = 0.0
         self._notes: list[str] = []
         self._output: JobOutput | None = None
+        self._stop_when_ended = False
+        self.lane: Lane | None = None
 
     # --- start and recovery
 
@@ -100,11 +97,9 @@ class Job(Actor):
         self.folder = JobFolder(self.services.home.job_dir(self.record.job_id))
         lane = self.services.lane(self.record.lane)
         if lane is None:
-            self._conclude(
-                Verdict(state=JobState.FAILED, exit=1, reason=f"lane-gone: no lane is called {self.record.lane}", outcome="blocked")
-            )
+            self._conclude(failed(f"lane-gone: no lane is called {self.record.lane}"))
             return
-        self.lane: Lane = lane
+        self.lane = lane
         self.policy = policy_for(
             self.record.windows.get,
             tier=self.record.tier,
@@ -389,7 +384,8 @@ class Job(Actor):
             self._judge_if_complete()
         elif self.machine.state in machine.RUNNING_STATES:
             self._look_at_process()
-            self._save_watch()
+            if self.services.clock.now().mono - self._saved_at >= SAVE_WATCH_S:
+                self._save_watch()
 
     def _look_at_process(self) -> None:
         if self.folder.read_exit() is not None:
@@ -502,7 +498,9 @@ class Job(Actor):
         verdict = judge(
             evidence,
             status,
-            watchdog=Found(CAUSE_STATES[cause], cause.value) if cause in CAUSE_STATES and cause is not Cause.CANCEL else None,
+            watchdog=Found(CAUSE_STATES[cause], cause.value)
+            if cause in CAUSE_STATES and cause is not Cause.CANCEL
+            else None,
             cancel=cause is Cause.CANCEL,
             failure=self.lane.classify(ending),
             verb=self.record.verb,
@@ -527,13 +525,15 @@ class Job(Actor):
             cost=self._cost(),
             model_observed=evidence.model if evidence else self.record.model_observed,
             conversation=evidence.conversation if evidence else self.record.conversation,
-            note="; ".join([*( [verdict.note] if verdict.note else []), *self._notes]) or None,
+            note="; ".join([*([verdict.note] if verdict.note else []), *self._notes]) or None,
         )
         if evidence is not None and evidence.answer:
             try:
                 self.folder.write(LAST, evidence.answer.encode("utf-8", "replace"))
             except StateError as error:
-                ended = ended.model_copy(update={"note": f"{ended.note or ''} the result could not be written: {error}".strip()})
+                ended = ended.model_copy(
+                    update={"note": f"{ended.note or ''} the result could not be written: {error}".strip()}
+                )
         self._journal([ended], lambda: self._leave(ended))
 
     def _leave(self, ended: JobEnded) -> None:
@@ -566,9 +566,7 @@ class Job(Actor):
         self._tokens += 1
         if then is not None:
             self._pending[self._tokens] = then
-        append = Append(
-            writer=self.name, epoch=self._epoch, facts=tuple(facts), to=self.handle, token=self._tokens
-        )
+        append = Append(writer=self.name, epoch=self._epoch, facts=tuple(facts), to=self.handle, token=self._tokens)
         self.services.directory.tell("journal", append)
 
     def _schedule(self) -> None:
@@ -600,6 +598,7 @@ class Job(Actor):
         """Keep where the watchdog stands; losing it costs nothing but patience."""
         if self._output is None:
             return
+        self._saved_at = self.services.clock.now().mono
         try:
             self.folder.write_json(WATCH, {"machine": machine.snapshot(self.machine), "read": self._output.bytes})
         except StateError as error:

@@ -23,6 +23,8 @@ CHUNK = 512 * 1024
 IN_FLIGHT = 2
 FASTEST_S = 0.05
 SLOWEST_S = 1.0
+SLACK = 0.25
+"""Share of its pause by which a log may be looked at early, so that many quiet ones share one waking."""
 
 StreamName = Literal["out", "err"]
 STREAMS: tuple[StreamName, ...] = ("out", "err")
@@ -135,7 +137,7 @@ class Pump:
                 for job_id, tail in list(self._tails.items()):
                     if tail.in_flight >= IN_FLIGHT:
                         continue
-                    if tail.due <= now:
+                    if tail.due <= now + tail.pause_s * SLACK:
                         self._serve(job_id, tail, now)
                         if job_id not in self._tails or tail.in_flight >= IN_FLIGHT:
                             continue

@@ -1,0 +1,124 @@
+"""Throughput and launch overhead of jobs.
+
+    python tests/bench/bench_jobs.py [--jobs 500] [--rounds 3]
+
+500 jobs of ``true``, 16 at a time, every decision on disk, against GNU parallel with a job log and
+task-spooler (where installed) doing the same, in turns in one run. The submissions go over eight
+connections, as eight callers would send them: a front-end process per job would measure Python's
+start-up 500 times. Then the overhead of one job on a quiet supervisor: from the moment its acceptance
+is answered to the delegate's first instruction.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from fakes.bench_home import BenchHome, bench_home
+
+AT_A_TIME = 16
+CALLERS = 8
+
+
+def ours(home: BenchHome, jobs: int) -> float:
+    """Seconds for all jobs to be ended and journalled."""
+    began = time.perf_counter()
+
+    def call(count: int) -> None:
+        connection = home.connect()
+        for number in range(count):
+            (reply,) = connection.exchange(home.request("true", f"job {number}"))
+            assert reply["kind"] == "accepted", reply
+        connection.close()
+
+    shares = [jobs // CALLERS + (n < jobs % CALLERS) for n in range(CALLERS)]
+    callers = [threading.Thread(target=call, args=(share,)) for share in shares]
+    for caller in callers:
+        caller.start()
+    for caller in callers:
+        caller.join()
+    watcher = home.connect()
+    while next(iter(watcher.exchange({"kind": "supervisor.status"})))["live_jobs"]:
+        time.sleep(0.01)
+    return time.perf_counter() - began
+
+
+def parallel(jobs: int) -> float:
+    """The same with GNU parallel."""
+    with tempfile.TemporaryDirectory() as folder:
+        words = "\n".join(map(str, range(jobs)))
+        argv = ["parallel", "--joblog", f"{folder}/log", f"-j{AT_A_TIME}", "true", "#"]
+        began = time.perf_counter()
+        subprocess.run(argv, input=words, text=True, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        return time.perf_counter() - began
+
+
+def spooler(jobs: int) -> float:
+    """The same with task-spooler."""
+    with tempfile.TemporaryDirectory() as folder:
+        env = {**os.environ, "TS_SOCKET": f"{folder}/socket", "TMPDIR": folder}
+        subprocess.run(["tsp", "-S", str(AT_A_TIME)], env=env, check=True)
+        began = time.perf_counter()
+        for _ in range(jobs):
+            subprocess.run(["tsp", "-n", "true"], env=env, check=True, stdout=subprocess.DEVNULL)
+        subprocess.run(["tsp", "-w"], env=env, check=False)
+        seconds = time.perf_counter() - began
+        subprocess.run(["tsp", "-K"], env=env, check=False)
+        return seconds
+
+
+def overhead(home: BenchHome, runs: int) -> list[float]:
+    """Seconds from the accepted reply to the delegate's process running, for single jobs."""
+    seen = []
+    connection = home.connect()
+    for number in range(runs):
+        mark = Path(tempfile.gettempdir()) / f"osrc-bench-{os.getpid()}-{number}"
+        step = json.dumps([{"run": ["/bin/sh", "-c", f"date +%s.%N > '{mark}'"], "quiet": True}, {"end": "ok"}])
+        (reply,) = connection.exchange(home.request("fake", f"#fake: {step}"))
+        answered = time.time()
+        assert reply["kind"] == "accepted", reply
+        *_, _ = connection.exchange({"kind": "follow.jobs", "selection": {"select": "ids", "ids": [reply["job_id"]]}})
+        record = home.home / "jobs" / str(reply["job_id"]) / "spawn.1.json"
+        seen.append(json.loads(record.read_text())["at"] - answered)
+        mark.unlink(missing_ok=True)
+    return seen
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--jobs", type=int, default=500)
+    parser.add_argument("--rounds", type=int, default=3)
+    given = parser.parse_args()
+    rivals = {"GNU parallel --joblog": parallel} if shutil.which("parallel") else {}
+    if shutil.which("tsp"):
+        rivals["task-spooler"] = spooler
+    times: dict[str, list[float]] = {"outsourcerer": []} | {name: [] for name in rivals}
+    with bench_home(OSRC_MAX_JOBS=str(AT_A_TIME)) as home:
+        home.start()
+        ours(home, 20)
+        for _ in range(given.rounds):
+            times["outsourcerer"].append(ours(home, given.jobs))
+            for name, run in rivals.items():
+                times[name].append(run(given.jobs))
+        single = overhead(home, 30)
+    unit = statistics.median(times["outsourcerer"])
+    for name, seen in times.items():
+        median = statistics.median(seen)
+        sys.stdout.write(f"{name:<24}{given.jobs / median:7.0f} jobs/s  {unit / median:5.2f} x our time\n")
+    sys.stdout.write(f"accepted to delegate's process: median {statistics.median(single) * 1000:.1f} ms (bound 50)\n")
+
+
+if __name__ == "__main__":
+    main()
