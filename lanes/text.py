@@ -48,7 +48,7 @@ class TextParser:
                 events += self._say(line, 0)
         answer = "".join(self._parts).strip()
         ok = exit_status.code == 0
-        note = f"the first {self._lost} characters are only in the log" if self._lost else None
+        note = f"{self._lost} characters of its output are only in the log" if self._lost else None
         events.append(
             TurnEnded(
                 ok=ok,

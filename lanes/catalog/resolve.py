@@ -54,7 +54,7 @@ class _Ask:
 
     def to(self, lane: str, model: str | None, tier: Tier | None, *notices: str) -> Resolved:
         """Return the result; a tier that was asked for stands."""
-        named = tier_of(model) if model and lane != "embedded" else None  # a file's name promises nothing
+        named = _tier_by_name(model) if model and lane != "embedded" else None  # a file's name promises nothing
         chosen = self.tier or tier or named or self.lanes[lane]
         return Resolved(lane=lane, model=model, tier=chosen, notices=(*self.notices, *notices))
 
@@ -194,6 +194,12 @@ def _alias(ask: _Ask, word: str, row: Alias) -> Resolved | Refused:
     if row.lane not in ask.lanes:
         return _absent(ABSENT.get(row.lane, row.lane), ask.lanes, word)
     return ask.to(row.lane, row.model, row.tier)
+
+
+def _tier_by_name(model: str) -> Tier | None:
+    """Return the tier of a name; ``sonnet[1m]`` is a sonnet."""
+    row = ALIASES.get(model.partition("[")[0])
+    return row.tier if row is not None else tier_of(model)
 
 
 def _family(model: str) -> str | None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from hypothesis import given
 from hypothesis import strategies as st
-
 from outsourcerer.lanes.framing import TAIL, LineFramer, LongLine, clean_line, strip_controls
 
 CAP = 64
@@ -12,7 +13,7 @@ CAP = 64
 
 def cut(data: bytes, places: list[int]) -> list[bytes]:
     edges = [0, *sorted(place % (len(data) + 1) for place in places), len(data)]
-    return [data[a:b] for a, b in zip(edges, edges[1:], strict=False)]
+    return [data[a:b] for a, b in pairwise(edges)]
 
 
 def lines_of(pieces: list[bytes], cap: int = CAP) -> list[bytes | LongLine]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import re
 import textwrap
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
 from outsourcerer.lanes.markers import ID_BYTES, MarkerScanner, disclose, find, mint, percent
 from outsourcerer.lanes.scaffolds import scaffold
 from outsourcerer.messages.lane_events import Marked, MarkerKind, Spoke, ToolFinished, TurnEnded
@@ -146,8 +146,7 @@ def test_a_marker_in_pieces_is_found_however_they_are_cut(places: list[int]) -> 
     edges = [0, *sorted(place % (len(text) + 1) for place in places), len(text)]
     scanner = MarkerScanner(ID)
     events = scanner.scan(
-        [Spoke(text=text[a:b], partial=True) for a, b in zip(edges, edges[1:], strict=False) if a < b]
-        + [TurnEnded(ok=True, text=text)]
+        [Spoke(text=text[a:b], partial=True) for a, b in pairwise(edges) if a < b] + [TurnEnded(ok=True, text=text)]
     )
     assert markers_in(events) == [Marked(marker=MarkerKind.PROGRESS, text="1/2", signed=True), done()]
     assert isinstance(events[-1], TurnEnded)

@@ -7,7 +7,6 @@ import itertools
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
 from outsourcerer.lanes.markers import disclose
 from outsourcerer.lanes.scaffolds import scaffold
 from outsourcerer.lanes.scaffolds.blocks import WRITE_EARLY

@@ -1,0 +1,157 @@
+"""Lanes from TOML files: what they may say, and what becomes of a prompt."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from outsourcerer.lanes.contract import Host, Lane, Launch, Locality, Posture, ProbeFacts, Task
+from outsourcerer.lanes.custom import load
+from outsourcerer.lanes.osrc_jsonl import OsrcParser
+from outsourcerer.lanes.text import TextParser
+from outsourcerer.messages.refusals import RefusalCode, Refused
+from outsourcerer.messages.vocabulary import Effort, Tier, Verb
+
+BASIC = """
+argv = ["agent", "go", ["--model", "{model}"], ["--effort={effort}"], "--json"]
+output = "osrc-jsonl"
+local = true
+[verbs]
+run = "READ-ONLY"
+edit = { posture = "MUTATING", argv = ["--write"] }
+[env]
+set = { MODE = "quiet" }
+strip = ["SECRET_*"]
+"""
+HOST = Host(environment={}, executables={"agent": "/bin/agent"}, python="/bin/python3")
+
+
+def lane(text: str = BASIC, name: str = "mine") -> Lane:
+    result = load(name, text.encode(), f"lanes.d/{name}.toml")
+    assert isinstance(result, Lane), result
+    return result
+
+
+def task(prompt: str = "do it", **fields) -> Task:
+    return Task(**{"verb": Verb.RUN, "prompt": prompt, "cwd": "/work tree", **fields})
+
+
+def launch(text: str, prompt: str = "do it", **fields) -> Launch:
+    result = lane(text).plan(task(prompt, **fields), HOST)
+    assert isinstance(result, Launch), result
+    return result
+
+
+def test_a_file_becomes_a_lane() -> None:
+    mine = lane()
+    assert (mine.name, mine.provider, mine.vehicle, mine.binary) == ("mine", "mine", "agent", "agent")
+    assert mine.verbs == {Verb.RUN: Posture.READ_ONLY, Verb.EDIT: Posture.MUTATING}
+    assert (mine.locality, mine.default_tier, mine.source) == (Locality.LOCAL, Tier.MID, "lanes.d/mine.toml")
+    assert isinstance(mine.parser(task()), OsrcParser)
+    assert mine.liveness.streamed
+    assert not lane(BASIC.replace("local = true", "streamed = false")).liveness.streamed
+
+
+def test_groups_are_left_out_when_a_value_is_missing() -> None:
+    assert launch(BASIC).argv == ("/bin/agent", "go", "--json")
+    full = launch(BASIC, model="m", effort=Effort.HIGH, verb=Verb.EDIT)
+    assert full.argv == ("/bin/agent", "go", "--model", "m", "--effort=high", "--json", "--write")
+    assert full.stdin == b"do it"
+    assert full.env_set == {"MODE": "quiet"}
+    assert {"SECRET_*", "CLAUDECODE"} <= full.env_strip
+
+
+def by_argv(argv: str) -> str:
+    return f'argv = {argv}\nstdin = "none"\n[verbs]\nrun = "READ-ONLY"\n'
+
+
+@given(st.text(st.characters(blacklist_characters="\x00", blacklist_categories=["Cs"]), min_size=1, max_size=50))
+def test_a_prompt_in_a_command_line_is_taken_word_for_word(prompt: str) -> None:
+    plan = launch(by_argv('["agent", "--", "{prompt}"]'), prompt)
+    assert plan.argv == ("/bin/agent", "--", prompt)
+    assert plan.stdin is None
+    assert plan.files == ()
+
+
+def test_what_replaces_a_placeholder_is_never_read_again() -> None:
+    plan = launch(by_argv('["agent", "-p", "{prompt}", "{cwd}"]'), "{cwd} {model} {prompt} {job}")
+    assert plan.argv[2:] == ("{cwd} {model} {prompt} {job}", "/work tree")
+
+
+@pytest.mark.parametrize(
+    ("prompt", "words"), [("-rf", "starts with a dash"), ("x" * 17_000, "too long"), ("a\x00b", "NUL")]
+)
+def test_a_prompt_that_a_command_line_would_spoil_is_refused(prompt: str, words: str) -> None:
+    result = lane(by_argv('["agent", "{prompt}"]')).plan(task(prompt), HOST)
+    assert isinstance(result, Refused)
+    assert result.code is RefusalCode.BAD_TASK
+    assert words in result.message
+
+
+def test_a_prompt_file_is_private_and_of_any_size() -> None:
+    plan = launch(by_argv('["agent", "-f", "{prompt_file}"]'), "x" * 3_000_000)
+    assert plan.argv == ("/bin/agent", "-f", "{job}/prompt.txt")
+    assert [(file.name, len(file.content)) for file in plan.files] == [("prompt.txt", 3_000_000)]
+
+
+def test_a_program_may_be_python_or_a_path_and_must_be_there() -> None:
+    text = BASIC.replace('"agent"', '"{python}"')
+    assert launch(text).argv[0] == "/bin/python3"
+    assert launch(BASIC.replace('"agent"', '"/opt/agent"')).argv[0] == "/opt/agent"
+    missing = lane(BASIC.replace('"agent"', '"elsewhere"')).plan(task(), HOST)
+    assert isinstance(missing, Refused)
+    assert missing.code is RefusalCode.LANE_NOT_READY
+    assert lane().probe(ProbeFacts(host=HOST, version_output=b"agent 1.2.3\n")).version == "1.2.3"
+    assert lane().probe(ProbeFacts(host=Host(environment={}, executables={}))).level == "absent"
+
+
+def test_a_verb_that_is_not_declared_is_refused_with_those_that_are() -> None:
+    result = lane().plan(task(verb=Verb.YOLO), HOST)
+    assert isinstance(result, Refused)
+    assert result.code is RefusalCode.VERB_UNSUPPORTED
+    assert "run, edit" in result.message
+
+
+@pytest.mark.parametrize("output", ["text", "osrc-jsonl", "claude-stream-json", "codex-jsonl"])
+def test_every_output_format_has_a_parser(output: str) -> None:
+    parser = lane(BASIC.replace('"osrc-jsonl"', f'"{output}"')).parser(task())
+    assert (type(parser) is TextParser) is (output == "text")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("argv = [", "TOML"),
+        ("", "argv"),
+        ('argv = ["a"]', "verbs"),
+        (BASIC.replace("local = true", "locale = true"), "locale"),
+        (BASIC.replace('"READ-ONLY"', '"HARMLESS"'), "verbs.run.posture"),
+        (BASIC.replace('run = "READ-ONLY"', 'run = "MUTATING"'), "promises that nothing is changed"),
+        (BASIC.replace('run = "READ-ONLY"', 'fly = "READ-ONLY"'), "verbs.fly"),
+        (BASIC.replace("{model}", "{modle}"), "{modle} is no placeholder"),
+        (BASIC.replace("{model}", "{prompt}"), "the prompt goes one way"),
+        ('argv = ["a"]\nstdin = "none"\n[verbs]\nrun = "READ-ONLY"', "the prompt goes one way"),
+        (BASIC.replace('"agent"', '["agent"]'), "the first item is the program"),
+        (BASIC.replace('"agent"', '"{cwd}/agent"'), "the program is a name"),
+        (BASIC.replace('"--json"', '"a\\u0000b"'), "argv"),
+        (BASIC.replace('"osrc-jsonl"', '"xml"'), "output"),
+        (BASIC.replace("MODE", "NOT-A-NAME"), "env.set"),
+    ],
+)
+def test_a_faulty_file_is_refused_by_file_and_key(text: str, words: str) -> None:
+    result = load("mine", text.encode(), "lanes.d/mine.toml")
+    assert isinstance(result, Refused)
+    assert result.code is RefusalCode.BAD_CONFIG
+    assert result.message.startswith("lanes.d/mine.toml: ")
+    assert words in result.message
+    assert result.hint
+
+
+@given(st.binary(max_size=200))
+def test_any_bytes_are_a_lane_or_a_refusal(content: bytes) -> None:
+    assert isinstance(load("mine", content, "x.toml"), (Lane, Refused))
+
+
+@pytest.mark.parametrize("name", ["", "Mine", "a b", "-x", "1x", "a/b", "x" * 70])
+def test_a_lane_has_a_plain_name(name: str) -> None:
+    assert isinstance(load(name, BASIC.encode(), "x.toml"), Refused)
