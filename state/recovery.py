@@ -35,7 +35,7 @@ SMALLEST = 512
 def open_or_rebuild(home: Home, now: float, *, files: Files = FILES) -> tuple[Store, list[str]]:
     """Return the store and what a person should know. ``now`` is epoch seconds.
 
-    A damaged database is renamed ``state.db.damaged-<stamp>`` (with its log) and every job whose
+    A damaged database is renamed ``state.db.damaged-<stamp>`` (its log beside it or in it) and every job whose
     folder has a readable ``meta.json`` is journalled again; so is a missing or empty one where there
     are job folders. A kill at any instant of this leaves the old file, or the new one whole. Raises
     StateError for what a rebuild can't help: a newer schema, a full disk, a place that can't be written.

@@ -68,6 +68,20 @@ def test_a_verdict_is_replaced_only_by_one_that_revises():
     assert (revised.state, revised.exit, revised.reason, revised.ended) == (JobState.DONE, 0, None, NOW + 9)
 
 
+def test_nothing_else_changes_what_has_ended():
+    ended = fold(facts_of_a_life())
+    for late in (
+        JobAccepted(job_id=NAME, record=record()),
+        JobLaunching(job_id=NAME, attempt=9),
+        JobSpawned(job_id=NAME, shim=None, delegate=None),
+        JobStateChanged(job_id=NAME, state=JobState.RUNNING),
+        JobProgressed(job_id=NAME, progress=Progress(reads=9)),
+        JobCancelRequested(job_id=NAME),
+        JobEnding(job_id=NAME, cause="stall"),
+    ):
+        assert apply(ended, late, NOW + 9) is ended, late.kind
+
+
 def test_a_verdict_that_knows_less_does_not_erase_what_was_seen():
     known = record(
         state=JobState.RUNNING,

@@ -29,7 +29,7 @@ from outsourcerer.state.home import Home
 from outsourcerer.state.job_folder import META, JobFolder
 from outsourcerer.state.reader import Reader
 from outsourcerer.state.records import apply
-from outsourcerer.state.recovery import open_or_rebuild
+from outsourcerer.state.recovery import REBUILT, open_or_rebuild
 from outsourcerer.state.store import Store
 
 ENDS = (JobState.DONE, JobState.FAILED, JobState.WEDGED, JobState.CANCELED)
@@ -167,6 +167,28 @@ def test_a_log_of_garbage_or_cut_short_loses_no_job(tmp_path):
         assert found == records
         agrees_with_itself(home, store)
         store.close()
+
+
+def test_a_rebuild_that_was_killed_before_the_swap_never_meets_the_old_log(tmp_path):
+    """SQLite would play the damaged store's log into the new file, were it left beside it."""
+    home = scratch_home(tmp_path)
+    records = lived_in(home, 3)
+    rebuilt = home.database.read_bytes()
+    store, _ = open_or_rebuild(home, NOW)
+    store.append(facts_of_a_life(99), NOW)
+    store.commit()
+    log = Path(f"{home.database}-wal").read_bytes()
+    store.close()
+    Path(f"{home.database}{REBUILT}").write_bytes(rebuilt)
+    home.database.write_bytes(b"broken" * 1000)
+    Path(f"{home.database}-wal").write_bytes(log)
+    store, _ = open_or_rebuild(home, NOW)
+    assert {name: store.record(name) for name in store.job_ids()} == records
+    main, old_log = (name for name in names(home.root) if ".damaged-" in name and not name.endswith("-shm"))
+    assert (home.root / main).read_bytes() == b"broken" * 1000
+    assert (home.root / old_log).read_bytes() == log
+    assert old_log == f"{main}-wal", "so that the pair can be opened for a closer look"
+    store.close()
 
 
 def test_an_end_that_the_log_lost_comes_back_and_a_removed_job_does_not(tmp_path):
