@@ -119,7 +119,11 @@ def socket_path(home: Home) -> Path:
     name = hashlib.sha256(os.fsencode(home.root)).hexdigest()[:16] + ".sock"
     runtime = os.environ.get("XDG_RUNTIME_DIR", "")
     candidates = [Path(runtime) / "outsourcerer"] if os.path.isabs(runtime) else []  # noqa: PTH117  a string check
-    candidates += [Path("/tmp") / f"outsourcerer-{os.getuid()}", Path(tempfile.gettempdir()) / f"osrc-{os.getuid()}", home.root]  # noqa: S108  checked to be ours and private
+    candidates += [
+        Path("/tmp") / f"outsourcerer-{os.getuid()}",  # noqa: S108  checked to be ours and private
+        Path(tempfile.gettempdir()) / f"osrc-{os.getuid()}",
+        home.root,
+    ]
     trouble: OSError | None = None
     for folder in candidates:
         if len(os.fsencode(folder / name)) > SOCKET_LIMIT:

@@ -102,7 +102,7 @@ class Dispatcher:
             yield from self._answer(body)
         except StateError as error:
             yield error.refusal
-        except Exception:
+        except Exception:  # noqa: BLE001  the client is told, whatever it was
             log.exception("a %s command failed", body.get("kind"))
             yield Refused(
                 code=RefusalCode.INTERNAL,
@@ -204,7 +204,11 @@ class Dispatcher:
         live = self.services.board.get(record["job_id"])
         if live is None and views.is_live(record):
             owner = record.get("owner")
-            if owner and look(owner["pid"], owner["started"], owner["boot_id"]) == "gone" and not self.services.attached:
+            if (
+                owner
+                and look(owner["pid"], owner["started"], owner["boot_id"]) == "gone"
+                and not self.services.attached
+            ):
                 self.services.directory.tell("jobs", Adopt(record["job_id"]))
         return views.job_object(record, self._root, time.time(), live)
 
@@ -293,5 +297,5 @@ class Dispatcher:
 def bad_request(error: ValidationError) -> Refused:
     """Name the field that is wrong."""
     first = error.errors(include_url=False, include_input=False, include_context=False)[0]
-    place = ".".join(str(part) for part in first["loc"] if part not in ("function-after",)) or "command"
+    place = ".".join(str(part) for part in first["loc"] if part != "function-after") or "command"
     return Refused(code=RefusalCode.BAD_REQUEST, message=f"{place}: {first['msg']}")

@@ -52,9 +52,7 @@ class Gateway(Actor):
             if self._closed.is_set() or not same_user(connection):
                 connection.close()
                 continue
-            threading.Thread(
-                target=Session(self._dispatcher, connection).run, name="connection", daemon=True
-            ).start()
+            threading.Thread(target=Session(self._dispatcher, connection).run, name="connection", daemon=True).start()
 
 
 class Session:
@@ -77,7 +75,7 @@ class Session:
             self._last_words(error)
         except OSError:
             pass  # the client left: what it asked for goes on
-        except Exception:
+        except Exception:  # noqa: BLE001  one connection's fault is not the others'
             log.exception("a connection failed")
 
     def _serve(self, line: bytes) -> None:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from ..lanes.catalog import ChooseByReadiness, Resolved, resolve
+from ..lanes.catalog import Resolved, resolve
 from ..lanes.contract import Host, Lane, Launch, Locality, Task
 from ..lanes.markers import mint
 from ..lanes.registry import Registry
@@ -81,7 +81,9 @@ class Draft:
     plan: Plan
 
 
-def draft(request: JobRequest, home: Home, registry: Registry, random: Callable[[int], bytes] = os.urandom) -> Draft | Refused:
+def draft(  # noqa: PLR0911  one refusal after the other
+    request: JobRequest, home: Home, registry: Registry, random: Callable[[int], bytes] = os.urandom
+) -> Draft | Refused:
     """Decide everything about a job, or refuse. Reads the machine, changes nothing."""
     try:
         environment = decode_environment(request.environment)
@@ -178,7 +180,9 @@ def _plan(  # noqa: PLR0913, PLR0917  the parts of one draft
     )
 
 
-def create(draft_: Draft, home: Home, *, umask: int, now: float | None = None, random: Callable[[int], bytes] = os.urandom) -> tuple[JobRecord, JobFolder]:
+def create(
+    draft_: Draft, home: Home, *, umask: int, now: float | None = None, random: Callable[[int], bytes] = os.urandom
+) -> tuple[JobRecord, JobFolder]:
     """Make the job's folder and its record. Raises StateError; then nothing is left behind."""
     at = time.time() if now is None else now
     home.preflight()
@@ -210,7 +214,10 @@ def _fill(folder: JobFolder, draft_: Draft, umask: int) -> None:
     folder.write_json(PLAN, draft_.plan.model_dump(mode="json"))
     start = {
         "argv": [item.replace("{job}", job) for item in launch.argv],
-        "env": {**_environment(draft_, folder.job_id), **{k: v.replace("{job}", job) for k, v in launch.env_set.items()}},
+        "env": {
+            **_environment(draft_, folder.job_id),
+            **{k: v.replace("{job}", job) for k, v in launch.env_set.items()},
+        },
         "cwd": draft_.request.cwd,
         "stdin": stdin,
         "umask": umask,
@@ -263,7 +270,7 @@ def _environment(draft_: Draft, job_id: str) -> dict[str, str]:
 
 
 def effective(environment: Mapping[str, str], settings: Settings, *, secrets: bool) -> dict[str, str]:
-    """Return the environment as a lane is to see it: with what config.toml sets, and keys only where they are needed."""
+    """Return the environment as a lane is to see it: with what config.toml sets; keys only where they are needed."""
     seen = {name: value for name, value in environment.items() if secrets or name not in SECRETS}
     for key, setting in SETTINGS.items():
         if settings.origin(key).startswith("config ") and (secrets or not setting.secret):
@@ -291,7 +298,7 @@ def _depth(environment: Mapping[str, str], settings: Settings) -> int | Refused:
     return int(word)
 
 
-def _task_text(request: JobRequest, home: Home) -> str | Refused:
+def _task_text(request: JobRequest, home: Home) -> str | Refused:  # noqa: PLR0911  as above
     text = request.task
     if (text is None) == (request.task_file is None):
         return Refused(code=RefusalCode.BAD_TASK, message="give exactly one of a task and a task file")
@@ -299,14 +306,22 @@ def _task_text(request: JobRequest, home: Home) -> str | Refused:
         try:
             path = Path(request.task_file)
             spooled = path.parent == home.spool_dir
-            data = read_private(path, TASK_LIMIT) if spooled else path.read_bytes() if path.stat().st_size <= TASK_LIMIT else None
+            data = (
+                read_private(path, TASK_LIMIT)
+                if spooled
+                else path.read_bytes()
+                if path.stat().st_size <= TASK_LIMIT
+                else None
+            )
             text = data.decode("utf-8") if data is not None else None
         except (OSError, ValueError, StateError) as error:
             return Refused(code=RefusalCode.BAD_TASK, message=f"the task file can't be used: {error}")
         if text is None:
             return Refused(code=RefusalCode.BAD_TASK, message="the task file is gone, or longer than 64 MiB")
     if text is None or not text.strip():
-        return Refused(code=RefusalCode.BAD_TASK, message="the task is empty", hint='say what is to be done: osrc run "..."')
+        return Refused(
+            code=RefusalCode.BAD_TASK, message="the task is empty", hint='say what is to be done: osrc run "..."'
+        )
     if _UNEXPANDED.fullmatch(text.strip()):
         return Refused(
             code=RefusalCode.BAD_TASK,
@@ -314,7 +329,9 @@ def _task_text(request: JobRequest, home: Home) -> str | Refused:
             hint="use double quotes around it, or set it first",
         )
     if "\0" in text:
-        return Refused(code=RefusalCode.BAD_TASK, message=f"the task has a NUL character at position {text.index(chr(0))}")
+        return Refused(
+            code=RefusalCode.BAD_TASK, message=f"the task has a NUL character at position {text.index(chr(0))}"
+        )
     return text
 
 
@@ -332,7 +349,9 @@ def _check_cwd(cwd: str) -> Refused | None:
     return None
 
 
-def _choose(request: JobRequest, registry: Registry, environment: Mapping[str, str], settings: Settings) -> Resolved | Refused:
+def _choose(
+    request: JobRequest, registry: Registry, environment: Mapping[str, str], settings: Settings
+) -> Resolved | Refused:
     found = resolve(
         request.model,
         request.lane,

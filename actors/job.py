@@ -8,12 +8,10 @@ can be claimed only once.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, assert_never
 
-from ..lanes.contract import Ending, Lane, Task
-from ..lanes.evidence import hopeless
-from ..lanes.outcome import Verdict, judge
+from ..lanes.contract import Lane
+from ..lanes.outcome import Verdict
 from ..messages.facts import (
     Fact,
     JobEnded,
@@ -34,17 +32,20 @@ from ..messages.internal import (
     TreeEnded,
     TreeLooked,
 )
-from ..messages.job import Cost, ExitStatus, Identity, JobRecord
-from ..messages.lane_events import FailureKind
+from ..messages.job import ExitStatus, Identity, JobRecord
 from ..messages.vocabulary import JobState
 from ..state import job_machine as machine
 from ..state.errors import StateError
-from ..state.identity import boot_id, identify, look
-from ..state.job_folder import LAST, WATCH, JobFolder
+from ..state.identity import boot_id
+from ..state.job_folder import EVENTS, LAST, JobFolder
 from ..state.job_machine import JobMachine, ProcessState
-from ..state.watchdog import CAUSE_STATES, Cause, policy_for
+from ..state.records import apply
+from ..state.watchdog import Cause
+from .attempt import LaunchFate, claim_attempt, fate_of_launch, resume, state_of
 from .base import Actor, log
-from .job_output import Heard, JobOutput
+from .job_end import CANCELED, ended_fact, failed, verdict_on
+from .job_output import Heard, JobOutput, meaning
+from .job_terms import load_watch, policy_of, save_watch, task_of
 from .journal import Append
 from .services import Services
 from .spawner import SpawnError
@@ -100,25 +101,7 @@ class Job(Actor):
             self._conclude(failed(f"lane-gone: no lane is called {self.record.lane}"))
             return
         self.lane = lane
-        self.policy = policy_for(
-            self.record.windows.get,
-            tier=self.record.tier,
-            verb=self.record.verb,
-            streamed=lane.liveness.streamed,
-            agentic=lane.agentic,
-            timeout_s=self.record.timeout_s,
-            stall_kill_floor_s=lane.liveness.stall_kill_floor_s,
-            first_output_s=lane.liveness.first_output_s,
-            final_grace_s=lane.liveness.final_grace_s,
-        )
-        self.task = Task(
-            verb=self.record.verb,
-            prompt="",
-            cwd=self.record.cwd,
-            model=self.record.model,
-            effort=self.record.effort,
-            tier=self.record.tier,
-        )
+        self.policy = policy_of(self.record, lane)
         self._launched_at = self.services.clock.now().mono
         if self._fresh:
             self.machine = JobMachine(state=JobState.LAUNCHING, attempt=self.record.attempt)
@@ -130,8 +113,6 @@ class Job(Actor):
 
     def _take_up(self) -> None:
         """Find the truth on disk."""
-        saved = self.folder.read_json(WATCH) or {}
-        kept = machine.restore(saved.get("machine", {}))
         state = self.record.state
         if state is JobState.QUEUED:
             self.machine = JobMachine()
@@ -140,7 +121,7 @@ class Job(Actor):
         cause = Cause(self.record.ending) if self.record.ending in set(Cause) else None
         if self.record.cancel_requested:
             cause = cause or Cause.CANCEL
-        watch = kept.watch if kept.attempt == self.record.attempt else machine.JobMachine().watch
+        watch, read = load_watch(self.folder, self.record.attempt)
         self.machine = JobMachine(state=state, attempt=self.record.attempt, watch=watch, cause=cause)
         if state is JobState.LAUNCHING:
             self._check_launch(patience_s=0.0)
@@ -148,7 +129,7 @@ class Job(Actor):
         spawn = self.folder.read_spawn(self.record.attempt)
         if spawn is not None:
             self._know(spawn.shim, spawn.delegate)
-        self._follow(seen_before=saved.get("read"))
+        self._follow(seen_before=read)
         if self.folder.read_exit() is not None:
             self._exit_noticed()
         elif cause is not None:
@@ -159,7 +140,7 @@ class Job(Actor):
 
     # --- messages
 
-    def receive(self, message: object) -> None:
+    def receive(self, message: object) -> None:  # noqa: C901  one flat match
         """One flat match over what a job can be told."""
         if self._ended and not isinstance(message, FactsCommitted):
             return
@@ -201,8 +182,6 @@ class Job(Actor):
         self._let_go()
         self.finished()
 
-    _stop_when_ended = False
-
     def _let_go(self) -> None:
         if self._tick is not None:
             self.services.clock.forget(self._tick)
@@ -227,7 +206,7 @@ class Job(Actor):
         else:
             self._perform(effects)
         if self.machine.state is JobState.CANCELED and not before.ended:
-            self._conclude(Verdict(state=JobState.CANCELED, exit=130, reason=Cause.CANCEL.value, outcome="abandoned"))
+            self._conclude(CANCELED)
 
     def _facts(
         self, before: JobMachine, event: machine.Event, effects: Sequence[machine.Effect], said: str | None
@@ -271,43 +250,33 @@ class Job(Actor):
             self.services.spawner.spawn(self.folder.path, attempt)
         except SpawnError as error:
             log.error("%s: %s", self.record.job_id, error)
-            owner = {"by": "supervisor", **(identify_self() or {})}
-            if self.folder.claim(attempt, owner):
-                self._fail_launch(str(error))
-
-    def _fail_launch(self, sentence: str) -> None:
-        verdict = Verdict(state=JobState.FAILED, exit=1, reason=f"launch: {sentence}", outcome="blocked")
-        self._conclude(verdict, ExitStatus(error=sentence))
+            if claim_attempt(self.folder, attempt):
+                self._conclude(failed(f"launch: {error}"), ExitStatus(error=str(error)))
 
     def _check_launch(self, patience_s: float) -> None:
-        """Find out what became of a launch; an attempt that nobody claimed is claimed and tried again."""
+        """Find out what became of a launch; one that never happened is tried again."""
         attempt = self.machine.attempt
-        spawn = self.folder.read_spawn(attempt)
-        if spawn is not None:
-            self._spawned(spawn.shim, spawn.delegate)
-            return
-        if self.folder.read_exit() is not None:
-            self._follow(seen_before=None)
-            self._exit_noticed()
-            return
-        claim = self.folder.read_claim(attempt)
-        waited = self.services.clock.now().mono - self._launched_at
-        if claim is None:
-            if waited < patience_s:
-                return
-            if not self.folder.claim(attempt, {"by": "supervisor", **(identify_self() or {})}):
-                return  # a shim was faster: the next tick sees it
-        elif claim.by != "supervisor":
-            shim = claim.process
-            if shim is None and waited < self.policy.launch_grace_s:
-                return
-            if shim is not None and look(shim.pid, shim.started, shim.boot_id) in ("running", "stopped"):
-                return
-            if self.folder.read_spawn(attempt) is not None or self.folder.read_exit() is not None:
-                return  # it wrote and left between our looks: the next tick sees it
-        # Claimed by a supervisor, or by a shim that died before its spawn record: the gate never
-        # opened, so no prompt was sent, and none ever will be for this attempt.
-        self._step(machine.Relaunched())
+        fate = fate_of_launch(
+            self.folder,
+            attempt,
+            waited_s=self.services.clock.now().mono - self._launched_at,
+            patience_s=patience_s,
+            grace_s=self.policy.launch_grace_s,
+        )
+        match fate:
+            case LaunchFate.SPAWNED:
+                spawn = self.folder.read_spawn(attempt)
+                if spawn is not None:
+                    self._spawned(spawn.shim, spawn.delegate)
+            case LaunchFate.ENDED:
+                self._follow(seen_before=None)
+                self._exit_noticed()
+            case LaunchFate.NEVER:
+                self._step(machine.Relaunched())
+            case LaunchFate.OPEN:
+                pass
+            case _:
+                assert_never(fate)
 
     def _spawned(self, shim: Identity | None, delegate: Identity | None) -> None:
         self._know(shim, delegate)
@@ -317,11 +286,11 @@ class Job(Actor):
         if self.folder.read_exit() is not None:
             self._exit_noticed()
 
-    def _follow(self, seen_before: dict[Any, int] | None) -> None:
+    def _follow(self, seen_before: dict[str, int] | None) -> None:
         """Read the output from its first byte: evidence is made anew, never kept half."""
-        if self._output is not None:
+        if self._output is not None or self.lane is None:
             return
-        self._output = JobOutput(self.lane, self.task, self.record.marker_id, self.folder.file("events.jsonl"))
+        self._output = JobOutput(self.lane, task_of(self.record), self.record.marker_id, self.folder.file(EVENTS))
         pid = self.record.delegate.pid if self.record.delegate is not None else None
         self.services.pump.follow(
             self.record.job_id, self.handle, self.folder.path, seen_before=seen_before, rescue_pid=pid
@@ -345,21 +314,11 @@ class Job(Actor):
 
     def _react(self, heard: Heard) -> None:
         assert self._output is not None  # noqa: S101  as above
-        if heard.final:
-            self._step(machine.FinalSeen())
-            self._schedule()
-        elif heard.waiting:
-            self._step(machine.LimitWait())
-        else:
-            self._step(machine.Life(initialised=heard.initialised, wrote=heard.wrote, acted=heard.acted))
-        if heard.asked and not heard.final:
-            self._step(machine.Asked())
         evidence = self._output.evidence
-        if hopeless(evidence) is FailureKind.AUTH:
-            self._step(machine.Hopeless(Cause.AUTH))
-        refused = self.policy.permission_abort and evidence.denials >= self.policy.permission_abort
-        if refused and not self.record.verb.read_only and not evidence.writes:
-            self._step(machine.Hopeless(Cause.PERMISSION))
+        for event in meaning(heard, evidence, self.record.verb, self.policy.permission_abort):
+            self._step(event)
+        if heard.final:
+            self._schedule()
         named = evidence.model != self.record.model_observed or evidence.conversation != self.record.conversation
         if named or (heard.marked and self._marker_facts < MARKER_FACTS):
             self._marker_facts += heard.marked
@@ -391,8 +350,8 @@ class Job(Actor):
         if self.folder.read_exit() is not None:
             self._exit_noticed()
             return
-        process = self._state_of(self.record.delegate)
-        if process is ProcessState.GONE and self._state_of(self.record.shim) is ProcessState.GONE:
+        process = state_of(self.record.delegate)
+        if process is ProcessState.GONE and state_of(self.record.shim) is ProcessState.GONE:
             if self.folder.read_exit() is None:
                 self._notes.append("its exit status was lost: the process that waits for it was killed")
             self._step(machine.Exited())
@@ -401,17 +360,10 @@ class Job(Actor):
             self._wake_shim()
         self._step(machine.Tick(process))
 
-    @staticmethod
-    def _state_of(process: Identity | None) -> ProcessState:
-        if process is None:
-            return ProcessState.GONE
-        return ProcessState(look(process.pid, process.started, process.boot_id))
-
     def _wake_shim(self) -> None:
         """A shim that somebody stopped can't see its delegate end; let it go on."""
-        shim = self.record.shim
-        if shim is not None and self._state_of(shim) is ProcessState.STOPPED:
-            resume(shim)
+        if self.record.shim is not None:
+            resume(self.record.shim)
 
     def _look_closely(self) -> None:
         delegate = self.record.delegate
@@ -443,7 +395,7 @@ class Job(Actor):
     def _cancel(self, *, at_once: bool) -> None:
         if self.machine.state is JobState.LAUNCHING:
             self._step(machine.CancelRequested(at_once=at_once))
-            if self.folder.claim(self.machine.attempt, {"by": "supervisor", **(identify_self() or {})}):
+            if claim_attempt(self.folder, self.machine.attempt):
                 self._step(machine.Relaunched())
             return
         self._step(machine.CancelRequested(at_once=at_once))
@@ -481,30 +433,18 @@ class Job(Actor):
         """Give the verdict once all output is read and the shim has cleaned up, or had time to."""
         if self._exit_seen_at is None or not self._drained or self._ended:
             return
-        if not self._shim_gone and self._state_of(self.record.shim) is not ProcessState.GONE:
+        if not self._shim_gone and state_of(self.record.shim) is not ProcessState.GONE:
             if self.services.clock.now().mono - self._exit_seen_at < LEAVING_S:
                 self._schedule()
                 return
             self._notes.append("what the delegate left running did not end in time")
-        assert self._output is not None  # noqa: S101  it was drained
+        assert self._output is not None and self.lane is not None  # noqa: S101, PT018  it was drained
         found = self.folder.read_exit()
         status = found.status if found is not None else ExitStatus(lost=True)
         if found is not None and found.damaged:
             self._notes.append("the exit record was damaged and set aside")
         self._output.finish(status)
-        evidence = self._output.evidence
-        ending = Ending(exit=status, turn=evidence.turn, retries=evidence.retry_statuses)
-        cause = self.machine.cause
-        verdict = judge(
-            evidence,
-            status,
-            watchdog=Found(CAUSE_STATES[cause], cause.value)
-            if cause in CAUSE_STATES and cause is not Cause.CANCEL
-            else None,
-            cancel=cause is Cause.CANCEL,
-            failure=self.lane.classify(ending),
-            verb=self.record.verb,
-        )
+        verdict = verdict_on(self._output.evidence, status, self.machine.cause, self.lane, self.record.verb)
         self._step(machine.Judged(verdict.state))
         self._conclude(verdict, status)
 
@@ -514,51 +454,21 @@ class Job(Actor):
         evidence = self._output.evidence if self._output is not None else None
         if self._survivors:
             self._notes.append(f"still running after the end: {', '.join(map(str, self._survivors))}")
-        ended = JobEnded(
-            job_id=self.record.job_id,
-            state=verdict.state,
-            exit=verdict.exit,
-            exit_status=status,
-            reason=verdict.reason,
-            outcome=verdict.outcome,
-            progress=evidence.progress if evidence else self.record.progress,
-            cost=self._cost(),
-            model_observed=evidence.model if evidence else self.record.model_observed,
-            conversation=evidence.conversation if evidence else self.record.conversation,
-            note="; ".join([*([verdict.note] if verdict.note else []), *self._notes]) or None,
-        )
         if evidence is not None and evidence.answer:
             try:
                 self.folder.write(LAST, evidence.answer.encode("utf-8", "replace"))
             except StateError as error:
-                ended = ended.model_copy(
-                    update={"note": f"{ended.note or ''} the result could not be written: {error}".strip()}
-                )
+                self._notes.append(f"the result could not be written: {error}")
+        ended = ended_fact(self.record, verdict, status, evidence=evidence, notes=self._notes)
         self._journal([ended], lambda: self._leave(ended))
 
     def _leave(self, ended: JobEnded) -> None:
-        self.record = self.record.model_copy(
-            update={
-                **ended.model_dump(exclude={"kind", "job_id", "revises"}),
-                "exit_status": ended.exit_status,
-                "progress": ended.progress,
-                "cost": ended.cost,
-                "ended": self.services.clock.now().wall,
-            }
-        )
+        self.record = apply(self.record, ended, self.services.clock.now().wall) or self.record
         self._write_meta()
         self._let_go()
         if self.parent is not None:
             self.parent.tell(JobFinished(job_id=self.record.job_id))
         self.finished()
-
-    def _cost(self) -> Cost:
-        """Return what the job cost: who pays was settled at intake; only a receipt would be a measured sum."""
-        evidence = self._output.evidence if self._output is not None else None
-        cash = {"free": 0.0, "plan": 0.0}.get(self.record.cost.kind, evidence.cash_usd if evidence else None)
-        measured = self.record.cost.kind == "free"
-        usage = evidence.usage if evidence else None
-        return self.record.cost.model_copy(update={"cash_usd": cash, "measured": measured, "tokens": usage})
 
     # --- small things
 
@@ -595,14 +505,9 @@ class Job(Actor):
         self.services.board.put(self.record.job_id, figures)
 
     def _save_watch(self) -> None:
-        """Keep where the watchdog stands; losing it costs nothing but patience."""
-        if self._output is None:
-            return
-        self._saved_at = self.services.clock.now().mono
-        try:
-            self.folder.write_json(WATCH, {"machine": machine.snapshot(self.machine), "read": self._output.bytes})
-        except StateError as error:
-            log.warning("%s: the watchdog's place can't be kept: %s", self.record.job_id, error)
+        if self._output is not None:
+            self._saved_at = self.services.clock.now().mono
+            save_watch(self.folder, self.machine, self._output.bytes)
 
     def _write_meta(self) -> None:
         """Keep the record's second copy; a full disk costs the copy, not the job."""
@@ -610,22 +515,3 @@ class Job(Actor):
             self.folder.write_meta(self.record)
         except StateError as error:
             log.warning("%s: %s", self.record.job_id, error)
-
-
-def identify_self() -> dict[str, Any] | None:
-    """Return this process's identity as a plain object."""
-    import os  # noqa: PLC0415  one call
-
-    found = identify(os.getpid())
-    return dict(found) if found else None
-
-
-def resume(process: Identity) -> None:
-    """Let a stopped process of ours go on."""
-    import contextlib  # noqa: PLC0415  rare
-    import os  # noqa: PLC0415
-    import signal  # noqa: PLC0415
-
-    if look(process.pid, process.started, process.boot_id) == "stopped":
-        with contextlib.suppress(OSError):
-            os.kill(process.pid, signal.SIGCONT)

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from ..lanes.contract import Lane, Parser, Stream, Task
-from ..lanes.evidence import Evidence, fold
+from ..lanes.evidence import Evidence, fold, hopeless
 from ..lanes.markers import MarkerScanner
 from ..messages.job import ExitStatus
 from ..messages.lane_events import (
+    FailureKind,
     LaneEvent,
     Marked,
     MarkerKind,
@@ -21,6 +22,9 @@ from ..messages.lane_events import (
     ToolCalled,
     TurnEnded,
 )
+from ..messages.vocabulary import Verb
+from ..state.job_machine import Asked, Event, FinalSeen, Hopeless, Life, LimitWait
+from ..state.watchdog import Cause
 from .base import log
 
 EVENT_LOG_LIMIT = 64 * 1024 * 1024
@@ -94,6 +98,23 @@ class JobOutput:
             asked=asked,
             marked=marked,
         )
+
+
+def meaning(heard: Heard, evidence: Evidence, verb: Verb, permission_abort: int) -> Iterator[Event]:
+    """Yield what a piece of output means to the job's machine. ``permission_abort`` refusals are hopeless; 0 is off."""
+    if heard.final:
+        yield FinalSeen()
+    elif heard.waiting:
+        yield LimitWait()
+    else:
+        yield Life(initialised=heard.initialised, wrote=heard.wrote, acted=heard.acted)
+    if heard.asked and not heard.final:
+        yield Asked()
+    if hopeless(evidence) is FailureKind.AUTH:
+        yield Hopeless(Cause.AUTH)
+    refused = permission_abort and evidence.denials >= permission_abort
+    if refused and not verb.read_only and not evidence.writes:
+        yield Hopeless(Cause.PERMISSION)
 
 
 class EventLog:

@@ -113,7 +113,7 @@ class Jobs(Supervisor):
 
     # --- messages
 
-    def receive_own(self, message: object) -> None:
+    def receive_own(self, message: object) -> None:  # noqa: C901  one flat match
         """One flat match over what Jobs can be told."""
         match message:
             case Submit(record=record):
@@ -272,7 +272,9 @@ class Jobs(Supervisor):
         )
         if not self.services.directory.tell("journal", append) and waiting is not None and waiting.port is not None:
             del self._waiting[self._appends]
-            waiting.port.set(Refused(code=RefusalCode.SUPERVISOR_BUSY, message="the journal is being restarted", hint="try again"))
+            waiting.port.set(
+                Refused(code=RefusalCode.SUPERVISOR_BUSY, message="the journal is being restarted", hint="try again")
+            )
 
     def _keep_meta(self, record: JobRecord) -> None:
         try:

@@ -12,6 +12,7 @@ import contextlib
 import os
 import threading
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -35,7 +36,7 @@ class _Tail:
     to: Handle
     paths: dict[StreamName, Path]
     offsets: dict[StreamName, int]
-    seen_before: dict[StreamName, int]
+    seen_before: Mapping[str, int]
     """Bytes that an earlier supervisor had already read: told again with ``live=False``."""
     descriptors: dict[StreamName, int] = field(default_factory=dict)
     ends: dict[StreamName, int] | None = None
@@ -64,7 +65,7 @@ class Pump:
         to: Handle,
         folder: Path,
         *,
-        seen_before: dict[StreamName, int] | None = None,
+        seen_before: Mapping[str, int] | None = None,
         rescue_pid: int | None = None,
     ) -> None:
         """Start to tell a job's output, from its first byte."""

@@ -3,7 +3,7 @@
     Root            rest_for_one
     ├─ journal      the only writer of the store
     ├─ work         one_for_one
-    │  └─ jobs      ─ job × N
+    │  └─ jobs      ─ job, one for each
     └─ gateway      (not inside a command)
 
 Later ones use earlier ones: when the journal crashes, all that stood on it is started anew from what

@@ -23,7 +23,6 @@ from ..state.restart_budget import RestartBudget
 from .base import NOT_DONE, Actor, ChildDown, Directory, Handle, Probe, ProbeAnswered, Stop, log
 from .clock import Clock
 
-
 ROUNDING_S = 0.001
 """A timer may come so much early."""
 

@@ -36,19 +36,8 @@ def tree_of(job_id: str, delegate: Identity | None, shim: Identity | None) -> li
     rows = snapshot()
     found: dict[int, ProcessRow] = {}
     for identity in (delegate, shim):
-        if identity is None or identity.boot_id != boot_id():
-            continue
-        row = rows.get(identity.pid)
-        alive = judge(row, identity.started) != "gone"
-        if alive and row is not None:
-            found.update((child.pid, child) for child in descendants(identity.pid, rows))
-        if identity is delegate:
-            if alive and row is not None:
-                found[row.pid] = row
-            # a group or session id is not given to anyone else while it has members, and ours are newer than its leader
-            for member in members(rows, pgid=identity.pid) + members(rows, sid=identity.pid):
-                if member.started >= identity.started:
-                    found[member.pid] = member
+        if identity is not None and identity.boot_id == boot_id():
+            found.update((row.pid, row) for row in _under(identity, rows))
     since = delegate.started if delegate is not None else shim.started if shim is not None else None
     if since is not None:
         for row in rows.values():
@@ -57,6 +46,17 @@ def tree_of(job_id: str, delegate: Identity | None, shim: Identity | None) -> li
     mine = {os.getpid(), shim.pid if shim is not None else 0}
     chosen = [row for pid, row in found.items() if pid not in mine and row.state != "Z"]
     return sorted(chosen, key=lambda row: (row.started, row.pid), reverse=True)
+
+
+def _under(identity: Identity, rows: dict[int, ProcessRow]) -> list[ProcessRow]:
+    """Return a process that our records name, its descendants, and the members of its group and session."""
+    row = rows.get(identity.pid)
+    if row is not None and judge(row, identity.started) == "gone":
+        return []  # its pid is a stranger's now: its group had no members left, and a group of that id is the stranger's
+    # An id is not given to anyone else while it names a group with members; ours are newer than its leader.
+    both = members(rows, pgid=identity.pid) + members(rows, sid=identity.pid)
+    group = [member for member in both if member.started >= identity.started]
+    return group if row is None else [row, *descendants(identity.pid, rows), *group]
 
 
 def end_tree(job_id: str, delegate: Identity | None, shim: Identity | None, grace_s: float) -> tuple[int, ...]:
@@ -104,7 +104,10 @@ def look_at_tree(  # noqa: PLR0913  what was seen last time comes in by name
 
 
 def newer_file(folder: str, since: float, depth: int) -> bool:
-    """Whether anything under ``folder`` was changed after ``since`` (epoch seconds). Bounded in depth, number and time."""
+    """Whether anything under ``folder`` was changed after ``since`` (epoch seconds).
+
+    Bounded in depth, number and time.
+    """
     deadline = time.monotonic() + WALK_S
     left = WALK_LIMIT
     level = [folder]
@@ -138,7 +141,7 @@ def in_background(name: str, to: Handle, work: Callable[[], object]) -> None:
     def run() -> None:
         try:
             result = work()
-        except Exception:
+        except Exception:  # noqa: BLE001  the actor must get an answer, whatever it was
             log.exception("%s failed", name)
             result = TreeLooked(files=False, busy=False, cpu_s=0.0) if name.startswith("look") else TreeEnded()
         to.tell(result)

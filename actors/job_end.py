@@ -1,0 +1,78 @@
+"""The end of a job in words: from evidence and exit status to a verdict and the fact that records it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from ..lanes.contract import Ending, Lane
+from ..lanes.evidence import Evidence
+from ..lanes.outcome import Verdict, judge
+from ..messages.facts import JobEnded
+from ..messages.job import Cost, ExitStatus, JobRecord
+from ..messages.vocabulary import JobState, Verb
+from ..state.watchdog import CAUSE_STATES, Cause
+
+CANCELED = Verdict(state=JobState.CANCELED, exit=130, reason=Cause.CANCEL.value, outcome="abandoned")
+"""The verdict on a job that was canceled before its delegate existed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What the watchdog found, as the verdict table wants it."""
+
+    state: JobState
+    reason: str
+
+
+def failed(reason: str) -> Verdict:
+    """Return the verdict on a job that could not be started."""
+    return Verdict(state=JobState.FAILED, exit=1, reason=reason, outcome="blocked")
+
+
+def verdict_on(evidence: Evidence, status: ExitStatus, cause: Cause | None, lane: Lane, verb: Verb) -> Verdict:
+    """Judge an attempt whose output was read to its end. ``cause`` is why we ended it, if we did."""
+    watchdog = CAUSE_STATES.get(cause) if cause is not None and cause is not Cause.CANCEL else None
+    return judge(
+        evidence,
+        status,
+        watchdog=Found(watchdog, cause.value) if watchdog is not None and cause is not None else None,
+        cancel=cause is Cause.CANCEL,
+        failure=lane.classify(Ending(exit=status, turn=evidence.turn, retries=evidence.retry_statuses)),
+        verb=verb,
+    )
+
+
+def ended_fact(  # noqa: PLR0913  the parts of one fact, three of them by name
+    record: JobRecord,
+    verdict: Verdict,
+    status: ExitStatus | None,
+    *,
+    evidence: Evidence | None,
+    notes: Iterable[str] = (),
+    revises: bool = False,
+) -> JobEnded:
+    """Return the fact that records the end. What was not seen stays as the record has it."""
+    said = [*([verdict.note] if verdict.note else []), *notes]
+    return JobEnded(
+        job_id=record.job_id,
+        state=verdict.state,
+        exit=verdict.exit,
+        exit_status=status,
+        reason=verdict.reason,
+        outcome=verdict.outcome,
+        progress=evidence.progress if evidence else record.progress,
+        cost=cost_of(record, evidence),
+        model_observed=evidence.model if evidence else record.model_observed,
+        conversation=evidence.conversation if evidence else record.conversation,
+        note="; ".join(said) or None,
+        revises=revises,
+    )
+
+
+def cost_of(record: JobRecord, evidence: Evidence | None) -> Cost:
+    """Return what the job cost: who pays was settled at intake; only a receipt would be a measured sum."""
+    cash = {"free": 0.0, "plan": 0.0}.get(record.cost.kind, evidence.cash_usd if evidence else None)
+    measured = record.cost.kind == "free"
+    usage = evidence.usage if evidence else None
+    return record.cost.model_copy(update={"cash_usd": cash, "measured": measured, "tokens": usage})
