@@ -17,12 +17,12 @@ from .errors import CliError, SupervisorLostError
 from .options import Globals
 from .output import say
 from .place import home_root, read_supervisor_file
+from .preferences import flag
 
 if TYPE_CHECKING:
     from .channel import Channel
 
 _ATTEMPTS = 5
-_YES = frozenset({"1", "true", "yes", "on"})
 
 
 class Reach:
@@ -39,7 +39,7 @@ class Reach:
     @property
     def no_daemon(self) -> bool:
         """Whether the person asked for supervision in this process."""
-        return self.options.no_daemon or os.environ.get("OSRC_NO_DAEMON", "").strip().lower() in _YES
+        return self.options.no_daemon or flag("no_daemon")
 
     def running(self) -> Channel | None:
         """Return a channel to a supervisor that runs already, or None. Starts and stops nothing."""
@@ -114,6 +114,10 @@ class Reach:
             return launch.start(self.root)
         except launch.CannotDetachError as error:
             return self._here(str(error))
+        except ProtocolMismatchError as error:  # another osrc was faster, and is of another version
+            raise CliError(
+                "protocol", f"the supervisor that was just started speaks {error}", "use one version of osrc"
+            ) from None
 
     def _here(self, reason: str | None) -> Channel:
         """Return a tree in this process. ``reason`` is why nothing better could be had, None when asked for."""

@@ -43,7 +43,11 @@ def job_request(options: Globals, verb: str, task: str, flags: dict[str, Any]) -
 
 def environment() -> str:
     """Return this process's environment as base64 of NUL-joined ``NAME=value`` bytes."""
-    joined = b"\0".join([name + b"=" + value for name, value in os.environb.items()])
+    if hasattr(os, "environb"):
+        items = list(os.environb.items())
+    else:
+        items = [(os.fsencode(name), os.fsencode(value)) for name, value in os.environ.items()]
+    joined = b"\0".join([name + b"=" + value for name, value in items])
     return b2a_base64(joined, newline=False).decode("ascii")
 
 

@@ -20,6 +20,7 @@ from ..render.plain import one_line
 _BATCH = 500
 _POLL_S = 0.3
 _PRIVATE = ("marker_id", "environment")
+_COLUMNS = ("seq", "at", "type", "job_id", "record")
 
 Entry = dict[str, Any]
 
@@ -102,11 +103,7 @@ def _flat(seq: int, at: float, fact: dict[str, Any]) -> Entry:
 def event_line(entry: Entry) -> str:
     """Return one fact as one line."""
     stamp = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(entry["at"]))
-    detail = {
-        name: value
-        for name, value in entry.items()
-        if name not in ("seq", "at", "type", "job_id", "record") and value not in (None, {}, [])
-    }
+    detail = {name: value for name, value in entry.items() if name not in _COLUMNS and _plain(value)}
     record = entry.get("record") or {}
     if record:
         detail = {name: record.get(name) for name in ("lane", "verb", "model", "label", "cwd") if record.get(name)}
@@ -114,3 +111,8 @@ def event_line(entry: Entry) -> str:
         f"{name}={value if isinstance(value, str) else json.dumps(value)}" for name, value in detail.items()
     )
     return one_line(f"{entry['seq']} {stamp} {entry['type']} {entry.get('job_id') or '-'} {words}", 400)
+
+
+def _plain(value: object) -> bool:
+    """Whether a value says something in a word; ``false`` and objects are left to --json."""
+    return isinstance(value, str | int | float) and value is not False

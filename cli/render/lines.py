@@ -143,13 +143,12 @@ def change_line(job: Mapping[str, Any]) -> str:
 def receipt(job: Mapping[str, Any], cost: str | None = None) -> list[str]:
     """Return the last lines about a job that has ended: how, why, on what, for how much."""
     state = str(job.get("state"))
-    first = f"{words_for(state)} [{one_line(state, 24)}]"
+    first = f"[{one_line(state, 24)}]"
     started, ended = job.get("started"), job.get("ended")
     if isinstance(started, int | float) and isinstance(ended, int | float) and ended >= started:
         first += f" in {clock(ended - started)}"
     reason = job.get("reason")
-    if reason and reason != state:
-        first += f": {one_line(str(reason), 300)}"
+    first += ": " + (one_line(str(reason), 300) if reason else words_for(state))
     second = [model_words(job), token_words(job), cost or cost_words(job), acts(job)]
     lines = [first, " · ".join(part for part in second if part)]
     if job.get("note"):

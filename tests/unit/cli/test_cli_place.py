@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from outsourcerer.cli.errors import CliError
 from outsourcerer.cli.place import home_root, read_supervisor_file
-from outsourcerer.cli.preferences import number
+from outsourcerer.cli.preferences import flag, number
 from outsourcerer.cli.tailing import added, tail
 from outsourcerer.state.errors import StateError
 from outsourcerer.state.home import Home
@@ -53,10 +53,16 @@ def test_settings_of_the_front_end(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "c"))
     monkeypatch.delenv("OSRC_STATUS_MAX", raising=False)
+    monkeypatch.delenv("OSRC_NO_DAEMON", raising=False)
     assert number("status_max", 40) == 40
     (tmp_path / "c" / "outsourcerer").mkdir(parents=True)
     (tmp_path / "c" / "outsourcerer" / "config.toml").write_text("status_max = 7\n")
     assert number("status_max", 40) == 7
+    assert not flag("no_daemon")
+    (tmp_path / "c" / "outsourcerer" / "config.toml").write_text("status_max = 7\nno_daemon = true\n")
+    assert flag("no_daemon")
+    monkeypatch.setenv("OSRC_NO_DAEMON", "0")
+    assert not flag("no_daemon")
     monkeypatch.setenv("OSRC_STATUS_MAX", "3")
     assert number("status_max", 40) == 3
     monkeypatch.setenv("OSRC_STATUS_MAX", "nan")

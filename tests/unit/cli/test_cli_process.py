@@ -618,6 +618,35 @@ def test_a_fault_of_ours_is_one_sentence_and_a_trace_in_the_log(gateway: FakeGat
     assert b"Traceback" in osrc(gateway.home, "bg", "x", OSRC_DEBUG="1").stderr
 
 
+@pytest.mark.parametrize(
+    ("line", "word", "expected"),
+    [
+        ("osrc sta", 1, {"status"}),
+        ("osrc supervisor st", 2, {"status", "stop"}),
+        ("osrc watch 2030", 2, {FIRST}),
+        ("osrc result nig", 2, {"nightly"}),
+        ("osrc run --ti", 2, {"--tier", "--timeout"}),
+        ("osrc run --tier m", 3, {"mid"}),
+    ],
+)
+def test_completion(line: str, word: int, expected: set[str], gateway: FakeGateway) -> None:
+    gateway.jobs[FIRST] = job(FIRST, label="nightly")
+    done = osrc(gateway.home, _OSRC_COMPLETE="bash_complete", COMP_WORDS=line, COMP_CWORD=str(word))
+    assert {row.partition(",")[2] for row in done.stdout.decode().splitlines()} == expected, shown(done)
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_scripts(shell: str, tmp_path: Path) -> None:
+    done = osrc(tmp_path / "home", "completion", shell)
+    assert done.returncode == 0, shown(done)
+    text = done.stdout.decode()
+    assert "osrc" in text
+    assert "outsourcerer" in text
+    if shell == "bash":
+        checked = subprocess.run(["bash", "-n"], input=done.stdout, capture_output=True, check=False)
+        assert checked.returncode == 0, checked.stderr
+
+
 def test_hot_paths_import_next_to_nothing(gateway: FakeGateway) -> None:
     script = (
         "import sys, click; before = set(sys.modules)\n"
