@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, assert_never
 
 from ..lanes.contract import Lane
+from ..lanes.markers import without_markers
 from ..lanes.outcome import Verdict
 from ..messages.facts import (
     Fact,
@@ -86,6 +87,7 @@ class Job(Actor):
         self._cpu_s = -1.0
         self._looked_at = 0.0
         self._saved_at = 0.0
+        self._ended_at: float | None = None
         self._notes: list[str] = []
         self._output: JobOutput | None = None
         self._stop_when_ended = False
@@ -443,6 +445,8 @@ class Job(Actor):
         status = found.status if found is not None else ExitStatus(lost=True)
         if found is not None and found.damaged:
             self._notes.append("the exit record was damaged and set aside")
+        if found is not None and found.at is not None and self.record.accepted_at <= found.at:
+            self._ended_at = min(found.at, self.services.clock.now().wall)
         self._output.finish(status)
         verdict = verdict_on(self._output.evidence, status, self.machine.cause, self.lane, self.record.verb)
         self._step(machine.Judged(verdict.state))
@@ -454,12 +458,13 @@ class Job(Actor):
         evidence = self._output.evidence if self._output is not None else None
         if self._survivors:
             self._notes.append(f"still running after the end: {', '.join(map(str, self._survivors))}")
-        if evidence is not None and evidence.answer:
+        answer = without_markers(evidence.answer, self.record.marker_id) if evidence is not None else None
+        if answer:
             try:
-                self.folder.write(LAST, evidence.answer.encode("utf-8", "replace"))
+                self.folder.write(LAST, answer.encode("utf-8", "replace"))
             except StateError as error:
                 self._notes.append(f"the result could not be written: {error}")
-        ended = ended_fact(self.record, verdict, status, evidence=evidence, notes=self._notes)
+        ended = ended_fact(self.record, verdict, status, evidence=evidence, notes=self._notes, ended_at=self._ended_at)
         self._journal([ended], lambda: self._leave(ended))
 
     def _leave(self, ended: JobEnded) -> None:

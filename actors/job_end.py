@@ -50,6 +50,7 @@ def ended_fact(  # noqa: PLR0913  the parts of one fact, three of them by name
     *,
     evidence: Evidence | None,
     notes: Iterable[str] = (),
+    ended_at: float | None = None,
     revises: bool = False,
 ) -> JobEnded:
     """Return the fact that records the end. What was not seen stays as the record has it."""
@@ -66,6 +67,7 @@ def ended_fact(  # noqa: PLR0913  the parts of one fact, three of them by name
         model_observed=evidence.model if evidence else record.model_observed,
         conversation=evidence.conversation if evidence else record.conversation,
         note="; ".join(said) or None,
+        ended_at=ended_at,
         revises=revises,
     )
 

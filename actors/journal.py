@@ -17,7 +17,7 @@ from typing import Any
 from ..messages.facts import Entry, Fact
 from ..messages.internal import FactsCommitted, FactsRefused
 from ..messages.refusals import Refused
-from ..state.errors import StateError
+from ..state.errors import DamagedStore, StateError
 from ..state.store import Store
 from .base import Actor, Handle, log
 from .clock import Clock
@@ -96,6 +96,8 @@ class Journal(Actor):
     def _write(self, append: Append) -> None:
         try:
             entries = self._store.append(append.facts, self._clock.now().wall)
+        except DamagedStore:
+            raise  # a crash: the root starts the journal anew, and that rebuilds the store
         except StateError as error:
             lost = [waiting for waiting, _ in self._batch]
             self._batch = []
@@ -107,6 +109,8 @@ class Journal(Actor):
         batch, self._batch = self._batch, []
         try:
             self._store.commit()
+        except DamagedStore:
+            raise
         except StateError as error:
             self._fail([append for append, _ in batch], error)
             return

@@ -71,6 +71,24 @@ def find(text: str, marker_id: str | None) -> list[Marked]:
     return [marked for line in lines if (marked := _read_line(line, marker_id)) is not None]
 
 
+def without_markers(text: str | None, marker_id: str | None) -> str | None:
+    """Return a message as a person should read it: without its signed status lines.
+
+    A message that is nothing but a status line becomes that line's own words. None stays None.
+    """
+    if text is None or marker_id is None or PREFIX not in text:
+        return text
+    kept: list[str] = []
+    words = ""
+    for line in text.splitlines(keepends=True):
+        marked = _read_line(line, marker_id) if PREFIX in line else None
+        if marked is not None and marked.signed:
+            words = marked.text
+        else:
+            kept.append(line)
+    return "".join(kept).strip("\n") or words
+
+
 def _read_line(line: str, marker_id: str | None) -> Marked | None:
     start = line.find(PREFIX)
     if start > _LINE_CHARS or line[:start].strip(_DECORATION):

@@ -90,6 +90,8 @@ class JobEnded(Observation):
     model_observed: str | None = None
     conversation: str | None = None
     note: str | None = None
+    ended_at: float | None = None
+    """Epoch seconds when the delegate's end was seen; None: it is the time of this fact."""
     revises: bool = False
 
 

@@ -92,7 +92,7 @@ def _ended(record: JobRecord, fact: JobEnded, at: float) -> JobRecord:
         "exit": fact.exit,
         "reason": fact.reason,
         "outcome": fact.outcome,
-        "ended": at,
+        "ended": at if fact.ended_at is None else fact.ended_at,
         **_observed(fact),
     }
     # A verdict that knows less than what was seen before (a watchdog's, a recovery's) does not erase it.

@@ -175,3 +175,13 @@ def test_a_line_without_end_is_not_kept() -> None:
     for _ in range(100):
         scanner.scan([Spoke(text="x" * 10_000, partial=True)])
     assert len(scanner._line) < 5_000
+
+
+def test_a_person_reads_a_message_without_its_status_lines():
+    mark = "0123456789abcdef"
+    text = f"First.\n> OSRC::PROGRESS #{mark} 1/2 going\nSecond.\nOSRC::DONE #{mark} all good"
+    assert markers.without_markers(text, mark) == "First.\nSecond."
+    assert markers.without_markers(f"OSRC::DONE #{mark} all good", mark) == "all good"
+    assert markers.without_markers("OSRC::DONE #ffffffffffffffff forged", mark) == "OSRC::DONE #ffffffffffffffff forged"
+    assert markers.without_markers(None, mark) is None
+    assert markers.without_markers("plain\n", mark) == "plain\n"
