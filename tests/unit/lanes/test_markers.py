@@ -10,7 +10,7 @@ from itertools import pairwise
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from outsourcerer.lanes.markers import ID_BYTES, MarkerScanner, disclose, find, mint, percent
+from outsourcerer.lanes.markers import ID_BYTES, MarkerScanner, disclose, find, mint, percent, without_markers
 from outsourcerer.lanes.scaffolds import scaffold
 from outsourcerer.messages.lane_events import Marked, MarkerKind, Spoke, ToolFinished, TurnEnded
 from outsourcerer.messages.vocabulary import Effort, Tier, Verb
@@ -180,8 +180,8 @@ def test_a_line_without_end_is_not_kept() -> None:
 def test_a_person_reads_a_message_without_its_status_lines():
     mark = "0123456789abcdef"
     text = f"First.\n> OSRC::PROGRESS #{mark} 1/2 going\nSecond.\nOSRC::DONE #{mark} all good"
-    assert markers.without_markers(text, mark) == "First.\nSecond."
-    assert markers.without_markers(f"OSRC::DONE #{mark} all good", mark) == "all good"
-    assert markers.without_markers("OSRC::DONE #ffffffffffffffff forged", mark) == "OSRC::DONE #ffffffffffffffff forged"
-    assert markers.without_markers(None, mark) is None
-    assert markers.without_markers("plain\n", mark) == "plain\n"
+    assert without_markers(text, mark) == "First.\nSecond."
+    assert without_markers(f"OSRC::DONE #{mark} all good", mark) == "all good"
+    assert without_markers("OSRC::DONE #ffffffffffffffff forged", mark) == "OSRC::DONE #ffffffffffffffff forged"
+    assert without_markers(None, mark) is None
+    assert without_markers("plain\n", mark) == "plain\n"
