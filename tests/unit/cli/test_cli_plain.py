@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import doctest
 import time
 import unicodedata
+from types import ModuleType
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from outsourcerer.cli import reach
+from outsourcerer.cli.render import lines, plain
 from outsourcerer.cli.render.plain import one_line, strip_controls
 
 NOISE = st.text(alphabet=st.sampled_from("\x1b\x9b\x9d\x90[]();?0123mKHJ\x07\x9c\\Pab \n\t\r\x00\x7f"), max_size=60)
 
 
 @pytest.mark.parametrize(
-    ("text", "plain"),
+    ("text", "left"),
     [
         ("\x1b[1;31mred\x1b[0m", "red"),
         ("\x9b31mred", "red"),
@@ -27,8 +31,8 @@ NOISE = st.text(alphabet=st.sampled_from("\x1b\x9b\x9d\x90[]();?0123mKHJ\x07\x9c
         ("\x1b]52;c;c3RlYWw=\x07", ""),
     ],
 )
-def test_controls_go_text_stays(text: str, plain: str) -> None:
-    assert strip_controls(text) == plain
+def test_controls_go_text_stays(text: str, left: str) -> None:
+    assert strip_controls(text) == left
 
 
 @given(NOISE | st.text(max_size=60))
@@ -55,3 +59,10 @@ def test_linear_time(piece: str) -> None:
     small = min(cost(20_000) for _ in range(3))
     large = min(cost(80_000) for _ in range(3))
     assert large < 12 * small + 0.05  # four times the input; sixteen times would be quadratic
+
+
+@pytest.mark.parametrize("module", [plain, lines, reach], ids=lambda module: module.__name__)
+def test_the_examples_in_docstrings_hold(module: ModuleType) -> None:
+    done = doctest.testmod(module)
+    assert done.attempted > 0
+    assert done.failed == 0
