@@ -505,6 +505,7 @@ class Job(Actor):
             "progress": evidence.progress.model_dump(),
             "model_observed": evidence.model,
             "silent_s": round(self.machine.watch.silent_s, 1),
+            "supervision": "attached" if self.services.attached else "supervised",
             "tokens": evidence.usage.model_dump() if evidence.usage else None,
         }
         self.services.board.put(self.record.job_id, figures)
