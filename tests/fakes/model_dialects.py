@@ -215,15 +215,19 @@ def openai_error(status: int, kind: str, reset: int) -> tuple[int, dict[str, str
 
 
 def chat_frames(turn: Turn, model: str) -> Frames:
-    """A streamed completion: pieces of text, the finish, the usage, and the end mark."""
+    """A streamed completion: pieces of text, tool calls, the finish, the usage, and the end mark."""
     first, rest = pieces(turn.text)
     frames: Frames = [chat_chunk(model, {"role": "assistant", "content": ""})]
     frames += [chat_chunk(model, {"content": word}) for word in first]
     frames.append(HALF)
     frames += [chat_chunk(model, {"content": word}) for word in rest]
-    frames.append(chat_chunk(model, {}, turn.finish or "stop"))
+    for index, call in enumerate(turn.calls):
+        function = {"name": call.name, "arguments": json.dumps(call.arguments or {})}
+        delta = {"index": index, "id": call.id, "type": "function", "function": function}
+        frames.append(chat_chunk(model, {"tool_calls": [delta]}))
+    frames.append(chat_chunk(model, {}, turn.finish or ("tool_calls" if turn.calls else "stop")))
     usage = {"prompt_tokens": INPUT_TOKENS, "completion_tokens": OUTPUT_TOKENS}
-    usage |= {"prompt_tokens_details": {"cached_tokens": CACHED_TOKENS}}
+    usage |= {"prompt_tokens_details": {"cached_tokens": CACHED_TOKENS}, "total_tokens": INPUT_TOKENS + OUTPUT_TOKENS}
     last = chat_chunk(model, {})[1] | {"choices": [], "usage": usage}
     return [*frames, (None, last), (None, "[DONE]")]
 

@@ -1,15 +1,63 @@
 """From a scripted tool call to the tool that the client itself declares.
 
 Claude Code 2.1.332 declares ``Write`` and ``Bash``; Codex 0.171.0 with gpt-5.5 a freeform ``apply_patch``
-and ``exec_command``, with newer models one freeform ``exec`` that takes JavaScript.
+and ``exec_command``, with newer models one freeform ``exec`` that takes JavaScript. Clients of chat
+completions are told apart by a tool that they always declare (``CHAT_CLIENTS``).
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from fakes.model_dialects import Call
+
+Arguments = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class ChatClient:
+    """How one CLI over chat completions names its writing tools, and what they take."""
+
+    known_by: frozenset[str]
+    """Tools that it declares in every mode; one of them is enough."""
+    write: str
+    write_arguments: Callable[[str, str], Arguments]
+    shell: str
+    shell_arguments: Callable[[str], Arguments]
+
+
+def droid_command(command: str) -> Arguments:
+    """Droid lets the model judge its own command: ``low`` passes its read-only mode."""
+    return {"command": command, "riskLevel": "low", "riskLevelReason": "scripted", "summary": "scripted"}
+
+
+CHAT_CLIENTS: tuple[ChatClient, ...] = (
+    ChatClient(  # droid 0.215.0
+        frozenset({"LS", "ExitSpecMode"}),
+        "Create",
+        lambda path, content: {"file_path": path, "content": content},
+        "Execute",
+        droid_command,
+    ),
+    ChatClient(  # copilot 1.0.102
+        frozenset({"view"}),
+        "create",
+        lambda path, content: {"path": path, "file_text": content},
+        "bash",
+        lambda command: {"command": command, "description": "scripted"},
+    ),
+    ChatClient(  # pi 0.73.1; last, for others declare a ``read`` as well
+        frozenset({"read"}),
+        "write",
+        lambda path, content: {"path": path, "content": content},
+        "bash",
+        lambda command: {"command": command},
+    ),
+)
+"""The first whose sign is among the declared tools is meant."""
 
 
 def declared(body: dict[str, Any]) -> set[str]:
@@ -34,6 +82,8 @@ def resolve(action: dict[str, Any], call_id: str, dialect: str, names: set[str])
     """
     if dialect == "anthropic":
         return claude_call(action, call_id)
+    if dialect == "chat":
+        return chat_call(action, call_id, names)
     return codex_call(action, call_id, code_mode="exec" in names and "exec_command" not in names)
 
 
@@ -41,6 +91,13 @@ def claude_call(action: dict[str, Any], call_id: str) -> Call:
     if "write" in action:
         return Call(call_id, "Write", {"file_path": action["write"], "content": action["content"]})
     return Call(call_id, "Bash", {"command": action["shell"], "description": "Run a scripted command"})
+
+
+def chat_call(action: dict[str, Any], call_id: str, names: set[str]) -> Call:
+    client = next((client for client in CHAT_CLIENTS if client.known_by & names), CHAT_CLIENTS[-1])
+    if "write" in action:
+        return Call(call_id, client.write, client.write_arguments(action["write"], action["content"]))
+    return Call(call_id, client.shell, client.shell_arguments(action["shell"]))
 
 
 def codex_call(action: dict[str, Any], call_id: str, *, code_mode: bool) -> Call:
