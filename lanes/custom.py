@@ -49,8 +49,8 @@ PLACEHOLDERS = ("prompt", "prompt_file", "model", "cwd", "effort", "python")
 OUTPUTS = {
     "text": (".text", "TextParser"),
     "osrc-jsonl": (".osrc_jsonl", "OsrcParser"),
-    "claude-stream-json": (".claude.events", "ClaudeParser"),
-    "codex-jsonl": (".codex.events", "CodexParser"),
+    "claude-stream-json": (".vehicles.claude_code.events", "ClaudeParser"),
+    "codex-jsonl": (".vehicles.codex_cli.events", "CodexParser"),
 }
 PROMPT_FILE = "prompt.txt"
 

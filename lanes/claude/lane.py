@@ -9,11 +9,10 @@ from ..catalog.pools import CLAUDE_PLAN
 from ..contract import EffortSupport, Lane, Liveness, Parser, ProbeFacts, Readiness, Task
 from ..failures import classify
 from ..launching import cli_readiness
-from .argv import BINARY, INSTALL, VERBS, plan
-from .events import ClaudeParser
+from ..vehicles.claude_code.argv import BINARY, INSTALL, MIN_VERSION, TESTED_VERSIONS, VERBS
+from ..vehicles.claude_code.events import ClaudeParser
+from .argv import plan
 
-MIN_VERSION = (2, 1, 0)
-TESTED_VERSIONS = ("2.1.332",)
 CREDENTIALS = ("~/.claude/.credentials.json", "~/.claude.json")
 KEYS = ("ANTHROPIC_API_KEY", "CLAUDE_CODE_OAUTH_TOKEN", "ANTHROPIC_AUTH_TOKEN")
 

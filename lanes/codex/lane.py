@@ -7,11 +7,10 @@ from ..catalog.pools import CHATGPT_PLAN
 from ..contract import EffortSupport, Lane, Parser, ProbeFacts, Readiness, Task
 from ..failures import classify
 from ..launching import cli_readiness
-from .argv import BINARY, INSTALL, VERBS, plan
-from .events import CodexParser
+from ..vehicles.codex_cli.argv import BINARY, INSTALL, MIN_VERSION, TESTED_VERSIONS, VERBS
+from ..vehicles.codex_cli.events import CodexParser
+from .argv import plan
 
-MIN_VERSION = (0, 100, 0)
-TESTED_VERSIONS = ("0.171.0",)
 CREDENTIALS = ("~/.codex/auth.json",)
 KEYS = ("CODEX_API_KEY",)
 

@@ -11,8 +11,8 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ...messages.job import ExitStatus, TokenUsage
-from ...messages.lane_events import (
+from ....messages.job import ExitStatus, TokenUsage
+from ....messages.lane_events import (
     ConversationStarted,
     Denied,
     FailureKind,
@@ -26,11 +26,11 @@ from ...messages.lane_events import (
     TurnEnded,
     UsageReported,
 )
-from .. import failures
-from ..framing import LongLine
-from ..jsonl import JsonLinesParser
-from ..text import ending_kind
-from ..values import (
+from ... import failures
+from ...framing import LongLine
+from ...jsonl import JsonLinesParser
+from ...text import ending_kind
+from ...values import (
     EXCERPT_CHARS,
     MESSAGE_CHARS,
     TARGET_CHARS,

@@ -1,0 +1,84 @@
+"""The part of a ``claude -p`` command that is the same whoever pays. Pure.
+
+The prompt always goes over stdin: any length works, nothing of it shows in a process list, and a
+leading dash or slash-free text can't be read as an option.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ....messages.refusals import RefusalCode, Refused
+from ....messages.vocabulary import Effort, Verb
+from ...contract import Host, Posture, Task
+from ...launching import missing_program, prompt_bytes
+
+BINARY = "claude"
+INSTALL = "Install Claude Code: npm install -g @anthropic-ai/claude-code, then run `claude` once to sign in."
+MIN_VERSION = (2, 1, 0)
+TESTED_VERSIONS = ("2.1.332",)
+
+VERBS: Mapping[Verb, Posture] = {
+    Verb.RUN: Posture.READ_ONLY,
+    Verb.EXPLORE: Posture.READ_ONLY,
+    Verb.EDIT: Posture.MUTATING,
+    Verb.YOLO: Posture.DANGER,
+}
+"""No ``research``: Claude Code has no operating-system sandbox for commands on its command line."""
+
+READ_TOOLS = "Read,Grep,Glob"
+WRITE_TOOLS = "Read,Edit,Write,NotebookEdit,Bash,Grep,Glob"
+NO_SERVERS = '{"mcpServers":{}}'
+
+THINKING_TOKENS: Mapping[Effort, int] = {
+    Effort.MINIMAL: 0,
+    Effort.LOW: 4096,
+    Effort.MEDIUM: 10000,
+    Effort.HIGH: 24000,
+    Effort.XHIGH: 32000,
+    Effort.MAX: 48000,
+}
+"""``MAX_THINKING_TOKENS`` by effort, for models that know no ``--effort``."""
+
+
+def start(task: Task, host: Host, lane: str) -> tuple[str, bytes] | Refused:
+    """Return the program and the prompt as it reads it, or why there is no launch."""
+    if task.verb not in VERBS:
+        return Refused(
+            code=RefusalCode.VERB_UNSUPPORTED,
+            message=f"The {lane} lane can't {task.verb}: Claude Code runs commands without a sandbox.",
+            hint=f"--lane codex can; or use explore (read-only) or edit here: osrc explore --lane {lane} ...",
+        )
+    program = host.executables.get(BINARY)
+    if program is None:
+        return missing_program(BINARY, INSTALL)
+    prompt = prompt_bytes(task.prompt)
+    return prompt if isinstance(prompt, Refused) else (program, prompt)
+
+
+def servers(host: Host) -> list[str]:
+    """Return the flags that keep the person's own MCP servers out, unless they are wanted."""
+    if host.environment.get("OSRC_CLAUDE_USER_CONFIG") == "1":
+        return []
+    return ["--strict-mcp-config", "--mcp-config", NO_SERVERS]
+
+
+def permissions(verb: Verb, allowed: str | None) -> list[str]:
+    """Return the flags of a verb.
+
+    Read-only is ``--tools``: tools that don't exist can't be called. ``--permission-mode plan`` is no
+    wall: in 2.1.332 a model decides there which shell command may run, and a file was written.
+    """
+    if verb is Verb.YOLO:
+        return ["--dangerously-skip-permissions"]
+    if verb is Verb.EDIT:
+        return ["--permission-mode", "acceptEdits", "--allowedTools", allowed or WRITE_TOOLS]
+    return ["--tools", READ_TOOLS, "--allowedTools", READ_TOOLS]
+
+
+def as_root(task: Task, host: Host) -> tuple[dict[str, str], tuple[str, ...]]:
+    """Return the variables and notices that let Claude Code start without permissions as root."""
+    if task.verb is not Verb.YOLO or not host.is_root:
+        return {}, ()
+    notice = "You are root: Claude Code is told that it is in a sandbox, or it would refuse to start."
+    return {"IS_SANDBOX": "1"}, (notice,)
