@@ -75,6 +75,8 @@ class Host:
     """Path of the demo model's GGUF, where it is installed."""
     embedded_runtime: bool = False
     """Whether the embedded runtime can be imported."""
+    secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """The lane's own ``secrets`` that were found, by name. They may only go into ``Launch.env_set``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,6 +123,16 @@ class Locality(StrEnum):
 
     LOCAL = "local"
     CLOUD = "cloud"
+
+
+class Wall(StrEnum):
+    """What keeps a read-only verb read-only."""
+
+    OWN = "own"
+    """The CLI's own: an operating-system sandbox, or tools that don't exist in that mode."""
+    OURS = "ours"
+    """The CLI's mode is a rule or a judgement that a shell command gets around. The work tree is bound
+    read-only for it where the machine can do that, and compared before and after in any case."""
 
 
 class EffortSupport(StrEnum):
@@ -221,6 +233,11 @@ class Lane:
     tested_versions: tuple[str, ...] = ()
     verbs: Mapping[Verb, Posture]
     """What the lane can honour; a verb that is absent is refused with the lanes that can."""
+    wall: Wall = Wall.OWN
+    """What holds the read-only verbs."""
+    state: tuple[str, ...] = ()
+    """Folders that the CLI writes its own state to, with ``~``: they stay writable, and are never compared,
+    where they lie inside the work tree (somebody works in their home folder)."""
     effort: EffortSupport = EffortSupport.ADVISORY
     billing: Billing
     locality: Locality = Locality.CLOUD
@@ -233,7 +250,11 @@ class Lane:
     """Places whose existence suggests a sign-in, with ``~``. Never opened."""
     executables: tuple[str, ...] = ()
     """Further programs the lane looks for on PATH."""
-    needs: frozenset[Literal["server", "embedded"]] = frozenset()
+    secrets: tuple[str, ...] = ()
+    """Names of the keys it needs, read one by one: the environment first, then ``~/.env``."""
+    receipts: Literal["openrouter"] | None = None
+    """Who can be asked afterwards what each generation named in the stream really cost."""
+    needs: frozenset[Literal["server", "embedded", "bridge"]] = frozenset()
     """Facts of the host that cost something to find out and that this lane plans by."""
     default_tier: Tier = Tier.MID
     plan: Callable[[Task, Host], Launch | Refused]

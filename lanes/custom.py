@@ -42,6 +42,7 @@ from .contract import (
     Readiness,
     ReadinessLevel,
     Task,
+    Wall,
 )
 from .launching import ARGV_PROMPT_LIMIT, NESTING, missing_program, prompt_bytes, version_of
 
@@ -111,6 +112,8 @@ class LaneFile(_Table):
     model: Word | None = None
     tier: Tier = Tier.MID
     effort: EffortSupport = EffortSupport.ADVISORY
+    wall: Wall = Wall.OWN
+    state: tuple[Word, ...] = ()
     billing: BillingRow = BillingRow()
     env: EnvRow = EnvRow()
     version_argv: tuple[Word, ...] = ("--version",)
@@ -181,6 +184,8 @@ def _lane(name: str, row: LaneFile, source: str) -> Lane:
         version_argv=row.version_argv,
         verbs={verb: what.posture for verb, what in row.verbs.items()},
         effort=row.effort,
+        wall=row.wall,
+        state=row.state,
         billing=Billing(
             kind=row.billing.kind,
             pool=row.billing.pool or name,
