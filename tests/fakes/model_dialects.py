@@ -40,6 +40,8 @@ class Turn:
     """Chat only: a finish reason other than the natural one."""
     id: str = "1"
     """Makes the ids in it: a client may count two messages of one id as one."""
+    prefix: str = "msg_"
+    """How an Anthropic message id starts: OpenRouter's with ``gen-``."""
 
 
 def pieces(text: str) -> tuple[list[str], list[str]]:
@@ -57,7 +59,7 @@ def anthropic_frames(turn: Turn, model: str) -> Frames:
     start = {"input_tokens": INPUT_TOKENS, "cache_creation_input_tokens": 0}
     start |= {"cache_read_input_tokens": CACHED_TOKENS, "output_tokens": 1}
     message = {
-        "id": f"msg_{turn.id}",
+        "id": f"{turn.prefix}{turn.id}",
         "type": "message",
         "role": "assistant",
         "model": model,
@@ -97,7 +99,7 @@ def anthropic_whole(turn: Turn, model: str) -> dict[str, Any]:
     usage = {"input_tokens": INPUT_TOKENS, "output_tokens": OUTPUT_TOKENS}
     content = [{"type": "text", "text": turn.text}]
     return {
-        "id": f"msg_{turn.id}",
+        "id": f"{turn.prefix}{turn.id}",
         "type": "message",
         "role": "assistant",
         "model": model,

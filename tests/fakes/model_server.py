@@ -27,7 +27,7 @@ import socket
 import struct
 import threading
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
 
@@ -74,6 +74,10 @@ class ModelServer:
     def __init__(self, steps: list[Step], *, models: tuple[str, ...] = ("stub-model",), key: str | None = None) -> None:
         self.steps, self.models, self.key = steps, models, key
         self.requests: list[Request] = []
+        self.price: float | None = None
+        """What one generation costs at a gateway: its message ids are ``gen-``, and each has a receipt."""
+        self.unready = 0
+        """How many more questions for a receipt find none yet."""
         self.closing = threading.Event()
         self._lock = threading.Lock()
         self._played = 0
@@ -142,12 +146,26 @@ class _Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         self.note(None, {}, main=False)
         owner = self.server.owner
-        if not self.path.partition("?")[0].endswith("/models"):
+        if self.path.partition("?")[0].endswith("/generation"):
+            self.answer_receipt(self.path.partition("?id=")[2])
+        elif not self.path.partition("?")[0].endswith("/models"):
             self.answer(200, {})
         elif owner.key and self.headers.get("Authorization") != f"Bearer {owner.key}":
             self.answer(401, {"error": {"message": "Invalid API Key"}})
         else:
             self.answer(200, {"object": "list", "data": [{"id": name, "object": "model"} for name in owner.models]})
+
+    def answer_receipt(self, generation: str) -> None:
+        """What OpenRouter tells of one generation, once it knows."""
+        owner = self.server.owner
+        if self.headers.get("Authorization") != f"Bearer {owner.key}":
+            self.answer(401, {"error": {"message": "Invalid API Key", "code": 401}})
+        elif owner.unready > 0 or owner.price is None:
+            owner.unready -= 1
+            self.answer(404, {"error": {"message": f"Generation {generation} not found", "code": 404}})
+        else:
+            tokens = {"native_tokens_prompt": 1234, "native_tokens_completion": dialects.OUTPUT_TOKENS}
+            self.answer(200, {"data": {"id": generation, "total_cost": owner.price, **tokens}})
 
     def do_POST(self) -> None:
         body = self.read_body()
@@ -197,6 +215,8 @@ class _Handler(BaseHTTPRequestHandler):
             self.answer(status, answer, headers | step.get("headers", {}))
             return
         turn = scripted_turn(dialect, body, step)
+        if self.server.owner.price is not None:
+            turn = replace(turn, prefix="gen-")
         if "bytes" in step:
             self.start_stream({})
             self.wfile.write(step["bytes"])
