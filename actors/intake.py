@@ -12,7 +12,7 @@ import os
 import re
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -21,6 +21,7 @@ from ..lanes.contract import Host, Lane, Launch, Locality, Task
 from ..lanes.markers import mint
 from ..lanes.registry import Registry
 from ..lanes.scaffolds import scaffold
+from ..lanes.walls import Fence, behind, said
 from ..messages.job import Cost, JobRecord, JobRequest
 from ..messages.refusals import RefusalCode, Refused
 from ..messages.replies import Plan
@@ -33,6 +34,7 @@ from ..state.job_folder import LAUNCH, PROMPT, JobFolder
 from ..state.settings import SETTINGS, Settings, config_file, read_config
 from .host import decode_environment, host_for, probe, usable
 from .tree import JOB_VARIABLE
+from .work_tree import GUARD, Guard, guard_for
 
 TASK_LIMIT = 64 * 1024 * 1024
 STDIN = "stdin"
@@ -79,6 +81,8 @@ class Draft:
     depth: int
     settings: Settings
     plan: Plan
+    guard: Guard | None = None
+    """A read-only promise that is ours to keep, not the CLI's."""
 
 
 def draft(  # noqa: PLR0911  one refusal after the other
@@ -111,7 +115,8 @@ def draft(  # noqa: PLR0911  one refusal after the other
     if refused is not None:
         return refused
     host = host_for(lane, effective(environment, settings, secrets="server" in lane.needs), settings)
-    return _plan(request, text, lane, resolved, host, settings, depth, mint(random(8)))
+    kept = guard_for(lane, request.verb, request.cwd, host, settings, home)
+    return _plan(request, text, lane, resolved, host, settings, depth, mint(random(8)), kept)
 
 
 def _plan(  # noqa: PLR0913, PLR0917  the parts of one draft
@@ -123,6 +128,7 @@ def _plan(  # noqa: PLR0913, PLR0917  the parts of one draft
     settings: Settings,
     depth: int,
     marker_id: str,
+    kept: tuple[Guard, Fence | None] | None,
 ) -> Draft | Refused:
     discipline = settings.flag("build_discipline") if settings.is_set("build_discipline") else None
     prompt = text
@@ -148,6 +154,11 @@ def _plan(  # noqa: PLR0913, PLR0917  the parts of one draft
     launch = lane.plan(task, host)
     if isinstance(launch, Refused):
         return launch
+    guard, fence = kept or (None, None)
+    if fence is not None:
+        launch = behind(launch, fence)
+    if guard is not None:
+        launch = replace(launch, notices=(*launch.notices, said(lane, walled=guard.walled)))
     plan = Plan(
         lane=lane.name,
         vehicle=lane.vehicle,
@@ -177,6 +188,7 @@ def _plan(  # noqa: PLR0913, PLR0917  the parts of one draft
         depth=depth,
         settings=settings,
         plan=plan,
+        guard=guard,
     )
 
 
@@ -212,8 +224,10 @@ def _fill(folder: JobFolder, draft_: Draft, umask: int) -> None:
     for file in launch.files:
         folder.write(file.name, file.content)
     folder.write_json(PLAN, draft_.plan.model_dump(mode="json"))
+    if draft_.guard is not None:
+        folder.write_json(GUARD, draft_.guard.to_json())
     start = {
-        "argv": [item.replace("{job}", job) for item in launch.argv],
+        "argv": [item.replace("{job}", job) if launch.files else item for item in launch.argv],
         "env": {
             **_environment(draft_, folder.job_id),
             **{k: v.replace("{job}", job) for k, v in launch.env_set.items()},

@@ -13,6 +13,7 @@ from typing import Any, assert_never
 from ..lanes.contract import Lane
 from ..lanes.markers import without_markers
 from ..lanes.outcome import Verdict
+from ..lanes.walls import guarded
 from ..messages.facts import (
     Fact,
     JobEnded,
@@ -30,8 +31,10 @@ from ..messages.internal import (
     OutputDrained,
     ShimNoticed,
     TickDue,
+    TreeCompared,
     TreeEnded,
     TreeLooked,
+    TreeNoted,
 )
 from ..messages.job import ExitStatus, Identity, JobRecord
 from ..messages.vocabulary import JobState
@@ -45,6 +48,7 @@ from ..state.watchdog import Cause
 from .attempt import LaunchFate, claim_attempt, fate_of_launch, resume, state_of
 from .base import Actor, log
 from .job_end import CANCELED, ended_fact, failed, verdict_on
+from .job_guard import breach, compare_tree, note_tree, sentences
 from .job_output import Heard, JobOutput, meaning
 from .job_terms import load_watch, policy_of, save_watch, task_of
 from .journal import Append
@@ -83,6 +87,10 @@ class Job(Actor):
         self._shim_gone = False
         self._ended = False
         self._survivors: tuple[int, ...] = ()
+        self._promised = False
+        self._noting = False
+        self._comparing = False
+        self._compared: TreeCompared | None = None
         self._marker_facts = 0
         self._cpu_s = -1.0
         self._looked_at = 0.0
@@ -103,6 +111,7 @@ class Job(Actor):
             self._conclude(failed(f"lane-gone: no lane is called {self.record.lane}"))
             return
         self.lane = lane
+        self._promised = guarded(lane, self.record.verb)
         self.policy = policy_of(self.record, lane)
         self._launched_at = self.services.clock.now().mono
         if self._fresh:
@@ -164,16 +173,28 @@ class Job(Actor):
                 self._tick = None
                 self._ticked()
                 self._schedule()
+            case TreeLooked() | TreeEnded() | TreeNoted() | TreeCompared():
+                self._told_of_tree(message)
+            case CancelJob():
+                self._cancel(at_once=message.at_once)
+            case _:
+                super().receive(message)
+
+    def _told_of_tree(self, message: TreeLooked | TreeEnded | TreeNoted | TreeCompared) -> None:
+        match message:
             case TreeLooked():
                 self._cpu_s, self._looked_at = message.cpu_s, self.services.clock.now().mono
                 self._step(machine.Looked(files=message.files, busy=message.busy))
             case TreeEnded():
                 self._survivors = message.survivors
                 self._ticked()
-            case CancelJob():
-                self._cancel(at_once=message.at_once)
+            case TreeNoted(attempt=attempt):
+                self._noted(attempt)
+            case TreeCompared():
+                self._compared = message
+                self._judge_if_complete()
             case _:
-                super().receive(message)
+                assert_never(message)
 
     def stopping(self, reason: str) -> None:
         """Leave the delegate running, or end it and wait for its record (``cancel``)."""
@@ -247,6 +268,19 @@ class Job(Actor):
 
     def _launch(self, attempt: int) -> None:
         self.record = self.record.model_copy(update={"attempt": attempt, "shim": None, "delegate": None})
+        if self._promised:
+            self._noting = True
+            note_tree(self.folder, attempt, self.handle)
+        else:
+            self._spawn(attempt)
+
+    def _noted(self, attempt: int) -> None:
+        """Start what waited for the work tree to be noted, unless it was canceled meanwhile."""
+        if self._noting and self.machine.state is JobState.LAUNCHING and attempt == self.machine.attempt:
+            self._noting = False
+            self._spawn(attempt)
+
+    def _spawn(self, attempt: int) -> None:
         self._launched_at = self.services.clock.now().mono
         try:
             self.services.spawner.spawn(self.folder.path, attempt)
@@ -257,6 +291,8 @@ class Job(Actor):
 
     def _check_launch(self, patience_s: float) -> None:
         """Find out what became of a launch; one that never happened is tried again."""
+        if self._noting:
+            return  # nobody was asked to start it yet
         attempt = self.machine.attempt
         fate = fate_of_launch(
             self.folder,
@@ -440,6 +476,11 @@ class Job(Actor):
                 self._schedule()
                 return
             self._notes.append("what the delegate left running did not end in time")
+        if self._promised and self._compared is None:
+            if not self._comparing:
+                self._comparing = True
+                compare_tree(self.folder, self.handle)
+            return
         assert self._output is not None and self.lane is not None  # noqa: S101, PT018  it was drained
         found = self.folder.read_exit()
         status = found.status if found is not None else ExitStatus(lost=True)
@@ -448,7 +489,12 @@ class Job(Actor):
         if found is not None and found.at is not None and self.record.accepted_at <= found.at:
             self._ended_at = min(found.at, self.services.clock.now().wall)
         self._output.finish(status)
-        verdict = verdict_on(self._output.evidence, status, self.machine.cause, self.lane, self.record.verb)
+        broken: Sequence[str] = ()
+        if self._compared is not None:
+            self._notes += sentences(self._compared)
+            broken = breach(self._compared)
+        cause = self.machine.cause
+        verdict = verdict_on(self._output.evidence, status, cause, self.lane, self.record.verb, breach=broken)
         self._step(machine.Judged(verdict.state))
         self._conclude(verdict, status)
 

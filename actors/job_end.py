@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from ..lanes.contract import Ending, Lane
@@ -30,8 +30,19 @@ def failed(reason: str) -> Verdict:
     return Verdict(state=JobState.FAILED, exit=1, reason=reason, outcome="blocked")
 
 
-def verdict_on(evidence: Evidence, status: ExitStatus, cause: Cause | None, lane: Lane, verb: Verb) -> Verdict:
-    """Judge an attempt whose output was read to its end. ``cause`` is why we ended it, if we did."""
+def verdict_on(  # noqa: PLR0913  the facts of one end
+    evidence: Evidence,
+    status: ExitStatus,
+    cause: Cause | None,
+    lane: Lane,
+    verb: Verb,
+    *,
+    breach: Sequence[str] = (),
+) -> Verdict:
+    """Judge an attempt whose output was read to its end.
+
+    ``cause`` is why we ended it, if we did; ``breach`` names what a read-only job changed.
+    """
     watchdog = CAUSE_STATES.get(cause) if cause is not None and cause is not Cause.CANCEL else None
     return judge(
         evidence,
@@ -40,6 +51,7 @@ def verdict_on(evidence: Evidence, status: ExitStatus, cause: Cause | None, lane
         cancel=cause is Cause.CANCEL,
         failure=lane.classify(Ending(exit=status, turn=evidence.turn, retries=evidence.retry_statuses)),
         verb=verb,
+        breach=breach,
     )
 
 

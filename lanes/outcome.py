@@ -7,7 +7,7 @@ proved it). An answer without that is ``done?``. Rules are data: ``RULES`` can b
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -86,6 +86,7 @@ class Case:
     failure: FailureKind
     verb: Verb
     verified: bool | None
+    breach: Sequence[str] = ()
 
     @property
     def own_final(self) -> bool:
@@ -132,10 +133,12 @@ def judge(  # noqa: PLR0913 - the facts of a case, all keyword-only but two
     failure: FailureKind = FailureKind.NONE,
     verb: Verb = Verb.RUN,
     verified: bool | None = None,
+    breach: Sequence[str] = (),
 ) -> Verdict:
     """Return the verdict on an ended delegate.
 
-    ``failure`` is the lane's ``classify``; ``verified`` is the result of a check, None without one.
+    ``failure`` is the lane's ``classify``; ``verified`` is the result of a check, None without one;
+    ``breach`` names what a read-only job changed.
     """
     case = Case(
         evidence=evidence,
@@ -145,6 +148,7 @@ def judge(  # noqa: PLR0913 - the facts of a case, all keyword-only but two
         failure=failure,
         verb=verb,
         verified=verified,
+        breach=breach,
     )
     return next(rule.then(case) for rule in RULES if rule.when(case))
 
@@ -188,6 +192,10 @@ def _canceled(case: Case) -> Verdict:
 def _not_started(case: Case) -> Verdict:
     reason = f"{FAILURE_WORDS[FailureKind.LAUNCH]}: {case.exit.error}"
     return _verdict(case, JobState.FAILED, FailureKind.LAUNCH.value, reason)
+
+
+def _breached(case: Case) -> Verdict:
+    return _verdict(case, JobState.FAILED, "read-only-breach", f"read-only breach: {', '.join(case.breach)}")
 
 
 def _watched(case: Case) -> Verdict:
@@ -268,6 +276,7 @@ def _exit_code(case: Case) -> Verdict:
 RULES: tuple[Rule, ...] = (
     Rule("canceled, and not finished of itself", lambda c: c.cancel and not (c.answered and c.own_final), _canceled),
     Rule("never started", lambda c: c.exit.error is not None, _not_started),
+    Rule("it changed what it had promised not to", lambda c: bool(c.breach), _breached),
     Rule("the watchdog's finding stands", lambda c: c.watchdog is not None and not c.answered, _watched),
     Rule("its final event says it failed", lambda c: c.own_final and not c.ended_well, _failed_turn),
     Rule("it said that it can't go on", lambda c: c.said in (MarkerKind.BLOCKED, MarkerKind.NEED_INPUT), _blocked),
@@ -287,4 +296,4 @@ RULES: tuple[Rule, ...] = (
     Rule("exit 0 without its final event", lambda c: c.exit.code == 0, _no_final),
     Rule("anything else", lambda _: True, _interrupted),
 )
-"""Cancel, launch, watchdog, then the delegate's own word, then how its process ended."""
+"""Cancel, launch, a broken promise, watchdog, then the delegate's own word, then how its process ended."""

@@ -81,6 +81,25 @@ class TreeEnded(Message):
     survivors: tuple[int, ...] = ()
 
 
+class TreeNoted(Message):
+    """Guard → Job: the work tree was looked at (or it is known why not); the attempt may start."""
+
+    kind: Literal["tree.noted"] = "tree.noted"
+    attempt: int
+
+
+class TreeCompared(Message):
+    """Guard → Job: what differs in the work tree from before the delegate."""
+
+    kind: Literal["tree.compared"] = "tree.compared"
+    changes: tuple[str, ...] = ()
+    """Sentences: ``added a.txt``, ``modified b.txt``, ``deleted c.txt``."""
+    omitted: int = 0
+    """Changes beyond those named."""
+    why: str | None = None
+    """Why nothing could be compared; None when it was."""
+
+
 class CancelJob(Message):
     """Jobs → Job: somebody asked for the end; the request is journalled."""
 
@@ -104,6 +123,8 @@ Internal = Annotated[
     | TickDue
     | TreeLooked
     | TreeEnded
+    | TreeNoted
+    | TreeCompared
     | CancelJob
     | JobFinished,
     Field(discriminator="kind"),

@@ -77,6 +77,13 @@ _CHOOSING = (
     _text("model_denylist", "models never used: comma or space between ids, * matches anything"),
     _flag("allow_downgrade", False, "permit what --allow-downgrade permits"),
     _text("allowed_tools", "tools granted to Claude delegates, instead of the verb's own"),
+    Setting(
+        "wall",
+        "text",
+        "auto",
+        "around CLIs whose read-only mode is no wall: bubblewrap where it works, or only a comparison",
+        choices=("auto", "compare"),
+    ),
     _flag("build_discipline", None, "add the write-early preamble; by default on verbs that may write"),
     _flag("delegate_git_identity", True, "delegates commit under a git identity of their own"),
     _flag("claude_user_config", False, "let the user's own Claude settings and MCP servers reach delegates"),
