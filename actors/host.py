@@ -14,6 +14,7 @@ from pathlib import Path
 from ..lanes.contract import Host, Lane, ProbeFacts, Readiness, ReadinessLevel
 from ..state.errors import StateError
 from ..state.settings import Settings
+from .secrets import named_secrets
 
 VERSION_S = 20.0
 """Longest wait for a CLI's ``--version`` (opencode needs 4 s, gemini up to 7 s on two cores)."""
@@ -37,8 +38,13 @@ def decode_environment(block: str) -> dict[str, str]:
     return environment
 
 
-def host_for(lane: Lane, environment: Mapping[str, str], settings: Settings) -> Host:
-    """Return the facts that ``lane`` plans by. Asks the network only for a lane that needs a server."""
+def host_for(
+    lane: Lane, environment: Mapping[str, str], settings: Settings, *, keys_from: Mapping[str, str] | None = None
+) -> Host:
+    """Return the facts that ``lane`` plans by. Asks the network only for a lane that needs a server.
+
+    ``keys_from`` is the environment in which the lane's keys are looked for, where ``environment`` was cleared of them.
+    """
     path = environment.get("PATH", os.defpath)
     programs = {name: shutil.which(name, path=path) for name in _programs(lane)}
     server, models = _server(environment, settings) if "server" in lane.needs else (None, ())
@@ -54,6 +60,7 @@ def host_for(lane: Lane, environment: Mapping[str, str], settings: Settings) -> 
         server_models=models,
         embedded_model=demo,
         embedded_runtime=runtime,
+        secrets=named_secrets(lane.secrets, environment if keys_from is None else keys_from),
     )
 
 

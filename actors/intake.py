@@ -114,7 +114,8 @@ def draft(  # noqa: PLR0911  one refusal after the other
     refused = _check_verb(request, lane, registry) or _check_denied(resolved, settings)
     if refused is not None:
         return refused
-    host = host_for(lane, effective(environment, settings, secrets="server" in lane.needs), settings)
+    seen = effective(environment, settings, secrets="server" in lane.needs)
+    host = host_for(lane, seen, settings, keys_from=environment)
     kept = guard_for(lane, request.verb, request.cwd, host, settings, home)
     return _plan(request, text, lane, resolved, host, settings, depth, mint(random(8)), kept)
 

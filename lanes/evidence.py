@@ -9,6 +9,7 @@ from ..messages.lane_events import (
     ConversationStarted,
     Denied,
     FailureKind,
+    GenerationNamed,
     LaneEvent,
     LimitReported,
     Marked,
@@ -29,6 +30,7 @@ from . import markers
 KEPT_RETRIES = 32
 KEPT_NAMES = 8
 _KEPT_CALLS = 64
+KEPT_GENERATIONS = 2000
 HOPELESS_RETRIES = 2
 _HOPELESS_STATUSES = frozenset({401, 403})
 
@@ -58,6 +60,10 @@ class Evidence:
     usage: TokenUsage | None = None
     by_model: tuple[tuple[str, TokenUsage], ...] = ()
     cash_usd: float | None = None
+    generations: tuple[str, ...] = ()
+    """Ids of the generations that the stream named, each once."""
+    generations_lost: bool = False
+    """Whether there may be generations that cost something and are not among them."""
     limit: LimitReported | None = None
     turn: TurnEnded | None = None
     last_terminal: Marked | None = None
@@ -105,11 +111,16 @@ def fold(evidence: Evidence, event: LaneEvent) -> Evidence:  # noqa: C901, PLR09
             return replace(evidence, turn=event, initialised=evidence.initialised or not event.synthetic)
         case Retrying():
             statuses = (*evidence.retry_statuses, event.status) if event.status else evidence.retry_statuses
-            return replace(evidence, retries=evidence.retries + 1, retry_statuses=statuses[-KEPT_RETRIES:])
+            # A connection that broke may have been paid for up to there; an HTTP error was not.
+            lost = evidence.generations_lost or event.status is None
+            retries = evidence.retries + 1
+            return replace(evidence, retries=retries, retry_statuses=statuses[-KEPT_RETRIES:], generations_lost=lost)
         case UsageReported():
             by_model = tuple(event.by_model.items()) or evidence.by_model
             cash = evidence.cash_usd if event.cash_usd is None else event.cash_usd
             return replace(evidence, usage=event.usage, by_model=by_model, cash_usd=cash)
+        case GenerationNamed():
+            return _generated(evidence, event.generation)
         case ConversationStarted():
             return replace(evidence, conversation=event.conversation)
         case ModelObserved():
@@ -172,6 +183,14 @@ def _denied(evidence: Evidence, name: str | None) -> Evidence:
     if name and name not in names and len(names) < KEPT_NAMES:
         names = (*names, name)
     return replace(evidence, denials=evidence.denials + 1, denied=names)
+
+
+def _generated(evidence: Evidence, generation: str) -> Evidence:
+    if generation in evidence.generations:
+        return evidence
+    if len(evidence.generations) >= KEPT_GENERATIONS:
+        return replace(evidence, generations_lost=True)
+    return replace(evidence, generations=(*evidence.generations, generation))
 
 
 def _marked(evidence: Evidence, event: Marked) -> Evidence:

@@ -19,8 +19,10 @@ ENTRY_POINTS = "outsourcerer.lanes"
 """Group in which packages announce a lane: the entry point's name is the lane's, its value a ``Lane``."""
 
 _BUILTIN: Mapping[str, Tier] = {
+    "cc": Tier.MID,
     "claude": Tier.FRONTIER,
     "codex": Tier.FRONTIER,
+    "codexor": Tier.MID,
     "embedded": Tier.RAW,
     "local": Tier.BUDGET,
 }

@@ -152,6 +152,13 @@ class UsageReported(Observation):
     """What the CLI itself says it would cost at list price. Never a receipt."""
 
 
+class GenerationNamed(Observation):
+    """When the stream named one generation by the id under which its provider keeps the receipt."""
+
+    kind: Literal["generation_named"] = "generation_named"
+    generation: str
+
+
 class Marked(Observation):
     """When a marker of the protocol stood on a line of the delegate's own words."""
 
@@ -196,6 +203,7 @@ LaneEvent = Annotated[
     | Retrying
     | LimitReported
     | UsageReported
+    | GenerationNamed
     | Marked
     | TurnEnded
     | Unrecognised,

@@ -27,6 +27,8 @@ class Setting:
     unit: str = ""
     choices: tuple[str, ...] = ()
     secret: bool = False
+    also: tuple[str, ...] = ()
+    """Further environment names of older scripts, read last."""
     older_prefix: bool = False
     """Whether ``OUTSOURCERER_<KEY>`` is read too; the ``OSRC_`` name wins."""
     effective: bool = True
@@ -36,7 +38,8 @@ class Setting:
     def names(self) -> tuple[str, ...]:
         """Return the environment names, the one that wins first."""
         name = self.key.upper()
-        return (f"OSRC_{name}", f"OUTSOURCERER_{name}") if self.older_prefix else (f"OSRC_{name}",)
+        older = (f"OUTSOURCERER_{name}",) if self.older_prefix else ()
+        return (f"OSRC_{name}", *older, *self.also)
 
 
 def _number(key: str, default: float | None, doc: str, unit: str = "s", *, effective: bool = True) -> Setting:
@@ -145,6 +148,27 @@ _LOOKING = (
     _number("blind_turn_snapshot_max_age", 600, "age of what that reminder believes", effective=False),
 )
 
+_CLOUD = (
+    _text("openrouter_url", "base URL of OpenRouter, without /v1", "https://openrouter.ai/api"),
+    Setting(
+        "offload_chain",
+        "text",
+        None,
+        "models of the OpenRouter lanes when -m is not given; the first is used",
+        also=("OR_OFFLOAD_CHAIN",),
+    ),
+    _number("receipt_wait", 10, "how long a job's end may wait for its receipts from OpenRouter"),
+    _text("claudex_url", "base URL of the proxy that the claudex lane uses", "http://127.0.0.1:8317"),
+    Setting("claudex_token", "text", None, "key sent to that proxy; none: the first in its own file", secret=True),
+    _text("claudex_config", "that file; none: ~/.cli-proxy-api/config.yaml"),
+    _text("tokenrouter_url", "base URL of TokenRouter", "https://api.tokenrouter.com/v1"),
+    _number("tokenrouter_timeout", 900, "bound on the silence of one answer from TokenRouter"),
+    _text("warp_profile", "profile of the warp lane's runs; it decides what they may do"),
+    Setting("warp_harness", "text", None, "what runs inside the warp lane", choices=("claude", "codex")),
+    _number("tier_budget_max_usd_m", 2, "output price up to which an unknown model is tier budget", "USD/M"),
+    _number("tier_mid_max_usd_m", 12, "output price up to which an unknown model is tier mid", "USD/M"),
+)
+
 _LATER = (
     _flag("no_autodetach", False, "never move a foreground job to the background", effective=False),
     _flag("force_autodetach", False, "always do", effective=False),
@@ -164,6 +188,6 @@ _LOCAL = (
 )
 
 SETTINGS: Mapping[str, Setting] = {
-    setting.key: setting for setting in (*_CHOOSING, *_SUPERVISOR, *_WATCHDOG, *_LOOKING, *_LOCAL, *_LATER)
+    setting.key: setting for setting in (*_CHOOSING, *_SUPERVISOR, *_WATCHDOG, *_LOOKING, *_LOCAL, *_CLOUD, *_LATER)
 }
 """Key → setting, in the order people should meet them."""

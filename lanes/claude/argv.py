@@ -2,23 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from ...messages.refusals import Refused
-from ...messages.vocabulary import Effort
 from ..catalog.pools import CLAUDE_KEY
 from ..contract import Host, Launch, Task
 from ..launching import NESTING
-from ..vehicles.claude_code.argv import as_root, permissions, servers, start
-
-EFFORTS: Mapping[Effort, str] = {
-    Effort.MINIMAL: "low",
-    Effort.LOW: "low",
-    Effort.MEDIUM: "medium",
-    Effort.HIGH: "high",
-    Effort.XHIGH: "xhigh",
-    Effort.MAX: "max",
-}
+from ..vehicles.claude_code.argv import EFFORTS, as_root, permissions, servers, start
 
 
 def plan(task: Task, host: Host) -> Launch | Refused:

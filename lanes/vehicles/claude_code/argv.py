@@ -30,6 +30,16 @@ READ_TOOLS = "Read,Grep,Glob"
 WRITE_TOOLS = "Read,Edit,Write,NotebookEdit,Bash,Grep,Glob"
 NO_SERVERS = '{"mcpServers":{}}'
 
+EFFORTS: Mapping[Effort, str] = {
+    Effort.MINIMAL: "low",
+    Effort.LOW: "low",
+    Effort.MEDIUM: "medium",
+    Effort.HIGH: "high",
+    Effort.XHIGH: "xhigh",
+    Effort.MAX: "max",
+}
+"""The word that ``--effort`` takes."""
+
 THINKING_TOKENS: Mapping[Effort, int] = {
     Effort.MINIMAL: 0,
     Effort.LOW: 4096,
@@ -38,7 +48,7 @@ THINKING_TOKENS: Mapping[Effort, int] = {
     Effort.XHIGH: 32000,
     Effort.MAX: 48000,
 }
-"""``MAX_THINKING_TOKENS`` by effort, for models that know no ``--effort``."""
+"""``MAX_THINKING_TOKENS`` by effort. Seen on 2.1.332: 0 turns thinking off; the rest only older models heed."""
 
 
 def start(task: Task, host: Host, lane: str) -> tuple[str, bytes] | Refused:

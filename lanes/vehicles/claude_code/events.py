@@ -14,6 +14,7 @@ from ....messages.lane_events import (
     ConversationStarted,
     Denied,
     FailureKind,
+    GenerationNamed,
     LaneEvent,
     LimitReported,
     LimitWindow,
@@ -56,6 +57,8 @@ REFUSALS = ("requested permissions", "needs approval", "No such tool available",
 
 SYNTHETIC_MODEL = "<synthetic>"
 _KEPT_IDS = 256
+_GENERATION = "gen-"
+"""How the message ids of OpenRouter's answers start; Anthropic's start with ``msg_``."""
 _SILENT = frozenset({"keep_alive", "control_request", "control_response", "control_cancel_request", "tool_progress"})
 
 
@@ -72,6 +75,7 @@ class ClaudeParser(JsonLinesParser):
         super().__init__()
         self._model: str | None = None
         self._conversation: str | None = None
+        self._generation: str | None = None
         self._calls: dict[str, str] = {}
         self._denied: dict[str, None] = {}
         self._limit_ends: float | None = None
@@ -174,8 +178,15 @@ class ClaudeParser(JsonLinesParser):
         own = item.get("parent_tool_use_id") is None
         if own:
             self._observe(model, events)
+        self._generated(as_word(message.get("id")), events)
         for block in as_list(message.get("content")):
             self._block(as_object(block), own, events)
+
+    def _generated(self, message: str | None, events: list[LaneEvent]) -> None:
+        """Note a message that has a receipt; each of its blocks comes as a line of its own."""
+        if message is not None and message != self._generation and message.startswith(_GENERATION):
+            self._generation = message
+            events.append(GenerationNamed(generation=message))
 
     def _block(self, block: Mapping[str, Any], own: bool, events: list[LaneEvent]) -> None:
         kind = block.get("type")
@@ -257,7 +268,7 @@ class ClaudeParser(JsonLinesParser):
                 self._deny(call, as_word(denial.get("tool_name")), None, events)
         usage = _usage(as_object(item.get("usage")))
         if usage is not None:
-            cash = as_number(item.get("total_cost_usd"))
+            cash = as_number(item.get("total_cost_usd")) if _priced(item) else None
             events.append(UsageReported(usage=usage, by_model=by_model, cash_usd=cash))
         self.end_turn(self._ending(item), events)
 
@@ -332,6 +343,12 @@ def _by_model(item: Mapping[str, Any]) -> dict[str, TokenUsage]:
                 reasoning=as_count(row.get("thinkingTokens")),
             )
     return found
+
+
+def _priced(item: Mapping[str, Any]) -> bool:
+    """Whether Claude Code knows the price of every model it used; of a gateway's models it only guesses."""
+    rows = list(as_object(item.get("modelUsage")).values())[:16]
+    return all(as_object(row).get("costBasis") != "unknown" for row in rows)
 
 
 def _epoch_after_bar(said: str) -> float | None:

@@ -1,0 +1,5 @@
+"""Claude Code driving a model of OpenRouter, metered on the person's key there. Facts seen on 2.1.332 (2026-11-30)."""
+
+from .lane import LANE
+
+__all__ = ["LANE"]
