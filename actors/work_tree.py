@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import stat
 import subprocess
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -122,12 +123,14 @@ def _git_folder(place: Path) -> Path | None:
     if text is None or not text.startswith("gitdir:"):
         return None
     found = Path(os.path.realpath(place.parent / text.removeprefix("gitdir:").strip()))
-    return found if found.is_dir() else None
+    return found if os.path.isdir(found) else None  # noqa: PTH112  it answers for any name; a path object raises
 
 
 def _pointer(path: Path) -> str | None:
     """Return the one line of a small file, or None."""
     try:
+        if not stat.S_ISREG(path.lstat().st_mode):
+            return None
         with path.open("rb") as file:
             data = file.read(_POINTER_LIMIT)
     except OSError:

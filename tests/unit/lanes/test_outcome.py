@@ -123,8 +123,17 @@ KINDS = [FailureKind.NONE, FailureKind.TASK, FailureKind.AUTH, FailureKind.INTER
 
 def test_every_combination_has_one_verdict_and_done_needs_evidence() -> None:
     seen = set()
-    for turn, status, marker, finding, cancel, failure, text, verified, denials in itertools.product(
-        TURNS, EXITS, MARKERS, FINDINGS, (False, True), KINDS, (None, "words"), (None, True, False), (0, 1)
+    for turn, status, marker, finding, cancel, failure, text, verified, denials, breach in itertools.product(
+        TURNS,
+        EXITS,
+        MARKERS,
+        FINDINGS,
+        (False, True),
+        KINDS,
+        (None, "words"),
+        (None, True, False),
+        (0, 1),
+        ((), ("a",)),
     ):
         evidence = Evidence(
             turn=turn, last_terminal=marker, last_text=text, spoken_chars=len(text or ""), denials=denials
@@ -137,6 +146,7 @@ def test_every_combination_has_one_verdict_and_done_needs_evidence() -> None:
             failure=failure,
             verb=Verb.EDIT,
             verified=verified,
+            breach=breach,
         )
         rule = next(rule for rule in RULES if rule.when(case))
         verdict = rule.then(case)
@@ -149,6 +159,7 @@ def test_every_combination_has_one_verdict_and_done_needs_evidence() -> None:
             assert evidence.answer
             assert not (turn.synthetic and status.code != 0)
             assert not (cancel and turn.synthetic)
+        assert not (breach and verdict.state in (JobState.DONE, JobState.DONE_UNVERIFIED))
         if verdict.state is JobState.DONE:
             assert verified is True or (marker is not None and marker.marker is MarkerKind.DONE)
         if cancel and not (turn is not None and turn.ok and not turn.synthetic):
