@@ -1,7 +1,7 @@
-"""Three model APIs, rendered from one scripted turn: what a client of each would get from the real one.
+"""Four model APIs, rendered from one scripted turn: what a client of each would get from the real one.
 
-Anthropic Messages (as Claude Code 2.1.332 uses it), OpenAI Responses (as Codex 0.171.0 uses it) and
-OpenAI Chat Completions. A rendered stream is a list of ``(event name | None, object | text)`` with
+Anthropic Messages (as Claude Code 2.1.332 uses it), OpenAI Responses (as Codex 0.171.0 uses it),
+OpenAI Chat Completions and Gemini generateContent (as Gemini CLI 0.61.0 uses it). A rendered stream is a list of ``(event name | None, object | text)`` with
 ``HALF`` once in the middle of the text, where a script may stall or cut it.
 """
 
@@ -237,3 +237,55 @@ def chat_frames(turn: Turn, model: str) -> Frames:
 def chat_chunk(model: str, delta: dict[str, Any], finish: str | None = None) -> tuple[None, dict[str, Any]]:
     choice = {"index": 0, "delta": delta, "finish_reason": finish}
     return None, {"id": "chat_1", "object": "chat.completion.chunk", "model": model, "choices": [choice]}
+
+
+# Gemini generateContent
+
+
+def gemini_frames(turn: Turn, model: str) -> Frames:
+    """A streamed answer: pieces of text, then every call in the last chunk."""
+    first, rest = pieces(turn.text)
+    frames: Frames = [(None, gemini_chunk(turn, model, [{"text": word}])) for word in first]
+    frames.append(HALF)
+    frames += [(None, gemini_chunk(turn, model, [{"text": word}])) for word in rest]
+    calls = [{"functionCall": {"name": call.name, "args": call.arguments or {}}} for call in turn.calls]
+    return [*frames, (None, gemini_chunk(turn, model, calls or [{"text": ""}], "STOP"))]
+
+
+def gemini_chunk(turn: Turn, model: str, parts: list[dict[str, Any]], finish: str | None = None) -> dict[str, Any]:
+    candidate: dict[str, Any] = {"content": {"role": "model", "parts": parts}, "index": 0}
+    if finish:
+        candidate["finishReason"] = finish
+    usage = {"promptTokenCount": INPUT_TOKENS, "cachedContentTokenCount": CACHED_TOKENS}
+    usage |= {"candidatesTokenCount": OUTPUT_TOKENS, "thoughtsTokenCount": 0}
+    usage |= {"totalTokenCount": INPUT_TOKENS + OUTPUT_TOKENS}
+    return {"candidates": [candidate], "usageMetadata": usage, "modelVersion": model, "responseId": f"r{turn.id}"}
+
+
+def gemini_route(model: str) -> dict[str, Any]:
+    """What the CLI's own router is told when it asks which model a prompt needs."""
+    choice = {"reasoning": "scripted", "model_choice": "flash", "complexity_reasoning": "scripted"}
+    choice |= {"complexity_score": 1, "next_speaker": "user", "confidence": 0}
+    return gemini_chunk(Turn(id="0"), model, [{"text": json.dumps(choice)}], "STOP")
+
+
+def gemini_error(status: int, kind: str, _reset: int) -> tuple[int, dict[str, str], dict[str, Any]]:
+    """An error in Google's shape. ``quota`` and ``plan`` are a quota per day, ``rate`` one per minute."""
+    table = {
+        400: ("INVALID_ARGUMENT", "API key not valid. Please pass a valid API key."),
+        401: ("UNAUTHENTICATED", "API key not valid. Please pass a valid API key."),
+        404: ("NOT_FOUND", "models/no-such-model is not found for API version v1beta, or is not supported"),
+        429: ("RESOURCE_EXHAUSTED", "You exceeded your current quota, please check your plan and billing details."),
+        503: ("UNAVAILABLE", "The model is overloaded. Please try again later."),
+    }
+    word, message = table.get(status, ("INTERNAL", "An internal error has occurred."))
+    error: dict[str, Any] = {"code": status, "status": word, "message": message}
+    if status == 429:
+        per = "Day" if kind in ("quota", "plan") else "Minute"
+        violation = {"quotaId": f"GenerateRequestsPer{per}PerProjectPerModel-FreeTier", "quotaValue": "250"}
+        types = "type.googleapis.com/google.rpc."
+        error["details"] = [
+            {"@type": f"{types}QuotaFailure", "violations": [violation]},
+            {"@type": f"{types}RetryInfo", "retryDelay": "1s"},
+        ]
+    return status, {}, {"error": error}

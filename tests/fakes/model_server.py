@@ -39,6 +39,8 @@ from fakes.model_tools import declared, resolve
 Step = dict[str, Any]
 EXHAUSTED: Step = {"text": "(script exhausted)"}
 SIDE_TEXT = "A scripted title"
+TURNS = ("messages", "input", "contents")
+"""Where the dialects keep the conversation."""
 SIDE_WORDS = ("[SUGGESTION MODE", "Generate a concise, single-line task title")
 
 
@@ -56,7 +58,7 @@ class Request:
     @property
     def text(self) -> str:
         """Every string in the request's messages, joined: where a prompt is looked for."""
-        return "\n".join(strings(self.body.get("messages") or self.body.get("input") or []))
+        return "\n".join(strings(next((self.body[name] for name in TURNS if self.body.get(name)), [])))
 
 
 def strings(value: Any) -> list[str]:
@@ -175,7 +177,10 @@ class _Handler(BaseHTTPRequestHandler):
             self.answer(200, {"input_tokens": 1000})
             return
         ends = {"/messages": "anthropic", "/responses": "responses", "/chat/completions": "chat"}
+        ends |= {":streamGenerateContent": "gemini", ":generateContent": "gemini"}
         dialect = next((name for end, name in ends.items() if path.endswith(end)), None)
+        if dialect == "gemini":  # the model is in the path
+            body.setdefault("model", path.rpartition("/models/")[2].partition(":")[0])
         step = self.note(dialect, body, main=dialect is not None and is_main(dialect, body))
         try:
             if dialect is None:
@@ -209,7 +214,8 @@ class _Handler(BaseHTTPRequestHandler):
     def play(self, dialect: str, body: dict[str, Any], step: Step) -> None:
         model = str(body.get("model") or "stub-model")
         if "error" in step:
-            render = dialects.anthropic_error if dialect == "anthropic" else dialects.openai_error
+            renders = {"anthropic": dialects.anthropic_error, "gemini": dialects.gemini_error}
+            render = renders.get(dialect, dialects.openai_error)
             reset = int(step.get("resets_at", time.time() + 3600))
             status, headers, answer = render(step["error"], step.get("kind", "rate"), reset)
             self.answer(status, answer, headers | step.get("headers", {}))
@@ -221,6 +227,8 @@ class _Handler(BaseHTTPRequestHandler):
             self.start_stream({})
             self.wfile.write(step["bytes"])
             self.close_connection = True
+        elif dialect == "gemini" and ":generateContent" in self.path:
+            self.answer(200, dialects.gemini_route(model))
         elif dialect == "anthropic" and not body.get("stream"):
             self.answer(200, dialects.anthropic_whole(turn, model))
         else:
@@ -268,10 +276,13 @@ class _Handler(BaseHTTPRequestHandler):
 
 def is_main(dialect: str, body: dict[str, Any]) -> bool:
     """Whether a request is a turn of the conversation, as opposed to what CLIs ask on the side."""
+    turns: list[Any] = next((body[name] for name in TURNS if body.get(name)), [""])
+    last = "\n".join(strings(turns[-1:]))
     if dialect == "chat":
-        return True
+        return not any(word in last for word in SIDE_WORDS)
+    if dialect == "gemini":
+        return bool(declared(body)) and (body.get("generationConfig") or {}).get("responseMimeType") is None
     structured = isinstance(body.get("text"), dict) and (body["text"].get("format") or {}).get("type") == "json_schema"
-    last = "\n".join(strings((body.get("messages") or body.get("input") or [""])[-1:]))
     return bool(declared(body)) and not structured and not any(word in last for word in SIDE_WORDS)
 
 
@@ -279,7 +290,7 @@ def scripted_turn(dialect: str, body: dict[str, Any], step: Step) -> Turn:
     """Fill in a step against the request that plays it."""
     text = step.get("text", "")
     if "mark" in step or "{mark}" in text:
-        prompt = "\n".join(strings([body.get(name) or [] for name in ("system", "instructions", "messages", "input")]))
+        prompt = "\n".join(strings([body.get(name) or [] for name in ("system", "instructions", *TURNS)]))
         marker_id = read_marker_id(prompt) or "no-marker-id"
         text = text.replace("{mark}", marker_id)
         if "mark" in step:

@@ -49,6 +49,13 @@ CHAT_CLIENTS: tuple[ChatClient, ...] = (
         "bash",
         lambda command: {"command": command, "description": "scripted"},
     ),
+    ChatClient(  # qwen 0.24.4; in every mode, with or without the right to write
+        frozenset({"report_findings", "loop_wakeup", "read_file"}),
+        "write_file",
+        lambda path, content: {"file_path": path, "content": content},
+        "run_shell_command",
+        lambda command: {"command": command, "is_background": False},
+    ),
     ChatClient(  # pi 0.73.1; last, for others declare a ``read`` as well
         frozenset({"read"}),
         "write",
@@ -70,6 +77,8 @@ def declared(body: dict[str, Any]) -> set[str]:
     for row in rows:
         if row.get("type") == "namespace":
             names |= {inner.get("name") for inner in row.get("tools", [])}
+        elif "functionDeclarations" in row:
+            names |= {inner.get("name") for inner in row["functionDeclarations"]}
         else:
             names.add(row.get("name") or row.get("function", {}).get("name") or row.get("type"))
     return names
@@ -82,6 +91,8 @@ def resolve(action: dict[str, Any], call_id: str, dialect: str, names: set[str])
     """
     if dialect == "anthropic":
         return claude_call(action, call_id)
+    if dialect == "gemini":
+        return gemini_call(action, call_id)
     if dialect == "chat":
         return chat_call(action, call_id, names)
     return codex_call(action, call_id, code_mode="exec" in names and "exec_command" not in names)
@@ -91,6 +102,13 @@ def claude_call(action: dict[str, Any], call_id: str) -> Call:
     if "write" in action:
         return Call(call_id, "Write", {"file_path": action["write"], "content": action["content"]})
     return Call(call_id, "Bash", {"command": action["shell"], "description": "Run a scripted command"})
+
+
+def gemini_call(action: dict[str, Any], call_id: str) -> Call:
+    """As Gemini CLI 0.61.0 names its tools."""
+    if "write" in action:
+        return Call(call_id, "write_file", {"file_path": action["write"], "content": action["content"]})
+    return Call(call_id, "run_shell_command", {"command": action["shell"]})
 
 
 def chat_call(action: dict[str, Any], call_id: str, names: set[str]) -> Call:
