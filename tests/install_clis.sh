@@ -1,44 +1,42 @@
 #!/bin/sh
-# Install the real CLIs that tests/e2e drives, from the npm registry. Idempotent: a second run does nothing.
+# Install the real CLIs that tests/e2e drives, from the npm registry. Idempotent: what is there is left alone.
 #
 #   OSRC_TEST_CLIS   the folder they go into (default: $XDG_CACHE_HOME/outsourcerer-clis)
+#   sh tests/install_clis.sh [NAME...]   only these (and node); without names, all of them
 #
-# bin/ in that folder then holds claude, codex and a node of their own: put it first on PATH.
+# bin/ in that folder then holds the CLIs and a node of their own: put it first on PATH.
 set -eu
 
-NODE=node@22
-CLAUDE=@anthropic-ai/claude-code@2.1.332
-CODEX=@openai/codex@0.171.0
+# Command, package, pinned version. Under an older node npm silently takes an older claude (its "engines"
+# say node >= 22), and most launchers need a node at all: so node comes first, and first on PATH.
+CLIS='
+node   node                        22
+claude @anthropic-ai/claude-code   2.1.332
+codex  @openai/codex               0.171.0
+gemini @google/gemini-cli          0.61.0
+qwen   @qwen-code/qwen-code        0.24.4
+'
 
 into=${OSRC_TEST_CLIS:-${XDG_CACHE_HOME:-$HOME/.cache}/outsourcerer-clis}
-stamp="$NODE $CLAUDE $CODEX"
-
-if [ "$(cat "$into/installed" 2>/dev/null || true)" = "$stamp" ]; then
-    echo "$into is up to date"
-    exit 0
-fi
+mkdir -p "$into/bin"
+PATH="$into/bin:$PATH"
+export PATH
 
 # One package a folder: npm would otherwise resolve them against each other.
 add() {
-    mkdir -p "$into/$1"
-    [ -f "$into/$1/package.json" ] || echo '{"private": true}' > "$into/$1/package.json"
-    npm install --prefix "$into/$1" --no-audit --no-fund --loglevel=error "$2"
+    name=$1 package=$2@$3
+    [ "$(cat "$into/$name/installed" 2>/dev/null || true)" = "$package" ] && return 0
+    mkdir -p "$into/$name"
+    [ -f "$into/$name/package.json" ] || echo '{"private": true}' > "$into/$name/package.json"
+    npm install --prefix "$into/$name" --no-audit --no-fund --loglevel=error "$package" < /dev/null
+    ln -sf "../$name/node_modules/.bin/$name" "$into/bin/$name"
+    "$into/bin/$name" --version < /dev/null
+    echo "$package" > "$into/$name/installed"
 }
 
-# Under an older node npm silently takes an older claude (its "engines" say node >= 22), and codex's
-# launcher needs a node at all: so node comes first, and first on PATH.
-rm -f "$into/installed"
-mkdir -p "$into/bin"
-add node "$NODE"
-ln -sf ../node/node_modules/node/bin/node "$into/bin/node"
-PATH="$into/bin:$PATH"
-export PATH
-add claude "$CLAUDE"
-ln -sf ../claude/node_modules/.bin/claude "$into/bin/claude"
-add codex "$CODEX"
-ln -sf ../codex/node_modules/.bin/codex "$into/bin/codex"
-
-"$into/bin/node" --version
-"$into/bin/claude" --version
-"$into/bin/codex" --version
-echo "$stamp" > "$into/installed"
+echo "$CLIS" | while read -r name package version; do
+    [ -n "$name" ] || continue
+    case " node ${*:-$name} " in
+        *" $name "*) add "$name" "$package" "$version" ;;
+    esac
+done
