@@ -23,7 +23,9 @@ _BUILTIN: Mapping[str, Tier] = {
     "claude": Tier.FRONTIER,
     "codex": Tier.FRONTIER,
     "codexor": Tier.MID,
+    "droid": Tier.MID,
     "embedded": Tier.RAW,
+    "gemini": Tier.MID,
     "local": Tier.BUDGET,
 }
 """Built-in lanes with their default tier; one folder and one row each."""

@@ -20,5 +20,46 @@ OPENROUTER = Billing(
     words="metered cash on your OpenRouter credits, measured where its receipts can be read, else estimated",
     as_of="2026-11",
 )
+ANTIGRAVITY_PLAN = Billing(
+    kind="plan",
+    pool="antigravity",
+    words="$0 cash, spends your Antigravity plan limits",
+    plan="Antigravity",
+    as_of="2026-11",
+)
+GOOGLE_PLAN = Billing(
+    kind="plan",
+    pool="gemini-code-assist",
+    words="$0 cash, spends your Gemini Code Assist limits",
+    plan="Gemini Code Assist",
+    as_of="2026-11",
+)
+GEMINI_KEY = Billing(kind="metered", pool="gemini-api", words="metered cash on your Gemini API key", as_of="2026-11")
+GOOGLE_CLOUD = Billing(
+    kind="metered", pool="google-cloud", words="metered cash on your Google Cloud project", as_of="2026-11"
+)
+OPENAI_COMPATIBLE_KEY = Billing(
+    kind="metered",
+    pool="openai-compatible",
+    words="metered cash on your key at OPENAI_BASE_URL, if that service charges",
+    as_of="2026-11",
+)
+FACTORY = Billing(
+    kind="unknown",
+    pool="factory",
+    words="spends your Factory plan; a model of your own is billed by its provider",
+    plan="Factory",
+    as_of="2026-11",
+)
+COPILOT_PLAN = Billing(
+    kind="plan",
+    pool="copilot",
+    words="$0 cash within your GitHub Copilot plan, spends its AI credits",
+    plan="GitHub Copilot",
+    as_of="2026-11",
+)
+OWN_PROVIDER = Billing(
+    kind="unknown", pool="own-provider", words="billed by the provider that you set up in the CLI", as_of="2026-11"
+)
 LOCAL = Billing(kind="free", pool="local", words="$0 cash + $0 plan", as_of="2026-11")
 UNKNOWN = Billing(kind="unknown", pool="unknown", words="its cost is not known here", as_of="2026-11")

@@ -1,0 +1,142 @@
+"""From a task to a ``gemini`` or an ``agy`` command. Pure.
+
+Gemini CLI reads its prompt from stdin. ``agy`` takes it as the value of ``-p``; a long one lies in a
+private file that the value names.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from ...messages.refusals import RefusalCode, Refused
+from ...messages.vocabulary import Verb
+from ..catalog.pools import ANTIGRAVITY_PLAN, GEMINI_KEY, GOOGLE_CLOUD, GOOGLE_PLAN
+from ..contract import Billing, Host, Launch, Posture, PrivateFile, Task
+from ..launching import ARGV_PROMPT_LIMIT, NESTING, missing_program, prompt_bytes
+from .models import FORCE, Chosen, Vehicle, choose, vehicle_of
+
+INSTALL: Mapping[Vehicle, str] = {
+    Vehicle.AGY: "Install Antigravity CLI from https://antigravity.google, then run `agy` once to sign in.",
+    Vehicle.GEMINI: (
+        "Install Gemini CLI: npm install -g @google/gemini-cli, then set GEMINI_API_KEY or run `gemini` once to "
+        "sign in; or install Antigravity CLI (agy) from https://antigravity.google"
+    ),
+}
+
+VERBS: Mapping[Verb, Posture] = {
+    Verb.RUN: Posture.READ_ONLY,
+    Verb.EXPLORE: Posture.READ_ONLY,
+    Verb.RESEARCH: Posture.SANDBOXED,
+    Verb.EDIT: Posture.MUTATING,
+    Verb.YOLO: Posture.DANGER,
+}
+"""``research`` needs ``agy``. ``edit`` is called MUTATING although ``agy`` has a sandbox: Gemini CLI has none."""
+
+AGY_FLAGS: Mapping[Verb, tuple[str, ...]] = {
+    Verb.RUN: (),
+    Verb.EXPLORE: (),
+    Verb.RESEARCH: ("--sandbox", "--dangerously-skip-permissions"),
+    Verb.EDIT: ("--sandbox", "--dangerously-skip-permissions"),
+    Verb.YOLO: ("--dangerously-skip-permissions",),
+}
+"""Without a flag ``agy`` asks before it changes anything, and here nobody answers: a rule, not a wall."""
+
+GEMINI_FLAGS: Mapping[Verb, tuple[str, ...]] = {
+    Verb.RUN: ("--approval-mode", "plan"),
+    Verb.EXPLORE: ("--approval-mode", "plan"),
+    Verb.EDIT: ("--approval-mode", "auto_edit", "--policy", "{job}/shell.toml"),
+    Verb.YOLO: ("--approval-mode", "yolo"),
+}
+"""Plan mode is a wall (seen on 0.61.0): no shell tool is registered, writes outside its plans folder fail."""
+
+SHELL_POLICY = b'[[rule]]\ntoolName = "run_shell_command"\ndecision = "allow"\npriority = 500\n'
+"""Headless ``auto_edit`` has no shell tool; work that changes code needs one to build and to test."""
+
+PROMPT_FILE = "prompt.md"
+PRINT_TIMEOUT = "OSRC_AGY_PRINT_TIMEOUT"
+DEFAULT_PRINT_TIMEOUT = "60m"
+"""``agy``'s own default of 5 minutes ends healthy jobs; ours are watched and capped anyway."""
+_DURATION = re.compile(r"\d{1,5}(?:\.\d{1,3})?[smh]")
+
+
+def plan(task: Task, host: Host) -> Launch | Refused:
+    """Return the launch of one headless turn."""
+    vehicle = _able(task.verb, host)
+    if isinstance(vehicle, Refused):
+        return vehicle
+    program = host.executables.get(vehicle)
+    if program is None:
+        return missing_program(vehicle, INSTALL[vehicle])
+    prompt = prompt_bytes(task.prompt)
+    if isinstance(prompt, Refused):
+        return prompt
+    chosen = choose(task.model, task.effort, vehicle, host.environment)
+    if vehicle is Vehicle.AGY:
+        return _agy(program, task, prompt, chosen, host.environment)
+    return _gemini(program, task, prompt, chosen, host)
+
+
+def _able(verb: Verb, host: Host) -> Vehicle | Refused:
+    """Return the program to drive, or refuse a verb that it can't honour."""
+    vehicle = vehicle_of(host)
+    if vehicle is Vehicle.GEMINI and verb in VERBS and verb not in GEMINI_FLAGS:
+        return Refused(
+            code=RefusalCode.VERB_UNSUPPORTED,
+            message=f"Gemini CLI can't {verb}: it has no sandbox of its own for commands.",
+            hint=f"--lane codex can; so can Antigravity CLI (agy) on this lane, unless {FORCE} says gemini",
+        )
+    if verb not in VERBS:
+        return Refused(code=RefusalCode.VERB_UNSUPPORTED, message=f"The gemini lane can't {verb}.")
+    return vehicle
+
+
+def _gemini(program: str, task: Task, prompt: bytes, chosen: Chosen, host: Host) -> Launch:
+    argv = [program, "-o", "stream-json"]
+    if host.environment.get("OSRC_GEMINI_USER_MCP") != "1":
+        argv += ["--allowed-mcp-server-names", "__none__"]
+    if chosen.model is not None:
+        argv += ["-m", chosen.model]
+    # An untrusted folder ends 0.61.0 with exit code 55. The variable is ignored by older versions; the flag is not.
+    env_set = {"GEMINI_CLI_TRUST_WORKSPACE": "true"}
+    if (key := host.secrets.get("GEMINI_API_KEY")) and not host.environment.get("GEMINI_API_KEY"):
+        env_set["GEMINI_API_KEY"] = key
+    billing, notice = _who_pays({**host.environment, **env_set})
+    return Launch(
+        argv=(*argv, *GEMINI_FLAGS[task.verb]),
+        env_set=env_set,
+        env_strip=NESTING,
+        stdin=prompt,
+        files=(PrivateFile(name="shell.toml", content=SHELL_POLICY),) if task.verb is Verb.EDIT else (),
+        notices=(*chosen.notices, *notice),
+        billing=billing,
+    )
+
+
+def _who_pays(environment: Mapping[str, str]) -> tuple[Billing, tuple[str, ...]]:
+    """Return who pays, in the order in which Gemini CLI reads its environment."""
+    if environment.get("GOOGLE_GENAI_USE_GCA") == "true":
+        return GOOGLE_PLAN, ()
+    if environment.get("GOOGLE_GENAI_USE_VERTEXAI") == "true":
+        return GOOGLE_CLOUD, ("GOOGLE_GENAI_USE_VERTEXAI is set: the run is metered on your Google Cloud project.",)
+    if environment.get("GEMINI_API_KEY"):
+        return GEMINI_KEY, (
+            "GEMINI_API_KEY is set: the run is metered on that key, unless your Gemini CLI settings choose a sign-in.",
+        )
+    return GOOGLE_PLAN, ()
+
+
+def _agy(program: str, task: Task, prompt: bytes, chosen: Chosen, environment: Mapping[str, str]) -> Launch:
+    words = task.prompt
+    files: tuple[PrivateFile, ...] = ()
+    if len(prompt) > ARGV_PROMPT_LIMIT:
+        words = f"Your whole task is in the file {{job}}/{PROMPT_FILE}. Read all of it first, then do it."
+        files = (PrivateFile(name=PROMPT_FILE, content=prompt),)
+    argv = [program, "-p", words, *AGY_FLAGS[task.verb]]
+    if chosen.model is not None:
+        argv += ["--model", chosen.model]
+    if chosen.effort is not None:
+        argv += ["--effort", chosen.effort]
+    timeout = environment.get(PRINT_TIMEOUT, "").strip()
+    argv += ["--print-timeout", timeout if _DURATION.fullmatch(timeout) else DEFAULT_PRINT_TIMEOUT]
+    return Launch(argv=tuple(argv), env_strip=NESTING, files=files, notices=chosen.notices, billing=ANTIGRAVITY_PLAN)

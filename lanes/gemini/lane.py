@@ -1,0 +1,95 @@
+"""The gemini lane's value: what it is, how ready it is."""
+
+from __future__ import annotations
+
+from ...messages.refusals import Refused
+from ...messages.vocabulary import Tier
+from ..catalog.pools import ANTIGRAVITY_PLAN
+from ..contract import EffortSupport, Lane, Liveness, Parser, ProbeFacts, Readiness, ReadinessLevel, Task, Wall
+from ..launching import cli_readiness
+from .argv import INSTALL, VERBS, plan
+from .models import Vehicle, vehicle_of
+from .phrases import classify
+from .sniff import GeminiParser
+
+MIN_VERSION = (0, 50, 0)
+"""Older ones have no plan mode for headless runs, or no ``--policy``."""
+TESTED_VERSIONS = ("0.61.0",)
+AGY_STATE = "~/.gemini/antigravity-cli"
+GEMINI_SIGN_IN = "~/.gemini/oauth_creds.json"
+KEYS = ("GEMINI_API_KEY",)
+
+
+def parser(_task: Task) -> Parser:
+    """Return a parser of either program's output."""
+    return GeminiParser()
+
+
+def probe(facts: ProbeFacts) -> Readiness:
+    """Judge by the program that would run, and whether a key or a sign-in is there; none of it is opened."""
+    vehicle = vehicle_of(facts.host)
+    if isinstance(vehicle, Refused):
+        return Readiness(level=ReadinessLevel.ABSENT, detail=vehicle.message, fix=vehicle.hint)
+    if vehicle is Vehicle.AGY:
+        return _agy(facts)
+    environment = facts.host.environment
+    cloud = any(environment.get(f"GOOGLE_GENAI_USE_{way}") == "true" for way in ("GCA", "VERTEXAI"))
+    return cli_readiness(
+        ProbeFacts(
+            host=facts.host,
+            version_output=facts.version_output,
+            version_exit=facts.version_exit,
+            credentials=facts.credentials & {GEMINI_SIGN_IN},
+        ),
+        binary=Vehicle.GEMINI,
+        install=INSTALL[Vehicle.GEMINI],
+        sign_in="export GEMINI_API_KEY=...  (or run `gemini` once to sign in)",
+        keys=KEYS,
+        min_version=MIN_VERSION,
+        tested=TESTED_VERSIONS,
+        keyless=cloud or bool(facts.host.secrets.get("GEMINI_API_KEY")),
+    )
+
+
+def _agy(facts: ProbeFacts) -> Readiness:
+    """Judge ``agy``, whose version is not asked and whose sign-in lies in the desktop's keyring."""
+    program = facts.host.executables.get(Vehicle.AGY)
+    if program is None:
+        return Readiness(level=ReadinessLevel.ABSENT, detail="agy is not on PATH", fix=INSTALL[Vehicle.AGY])
+    used = AGY_STATE in facts.credentials or bool(facts.host.environment.get("ANTIGRAVITY_API_KEY"))
+    return Readiness(
+        level=ReadinessLevel.SIGNED_IN if used else ReadinessLevel.INSTALLED,
+        detail=f"{program}, {'it has been used' if used else 'no sign-in found'}; never tested with this version",
+        tested=False,
+        fix=None if used else "agy  (and sign in once)",
+    )
+
+
+LANE = Lane(
+    name="gemini",
+    provider="gemini",
+    vehicle="agy or gemini",
+    summary=(
+        "Antigravity CLI (agy, built from public facts: not tested with the real one), else Gemini CLI, headless."
+    ),
+    homepage="https://antigravity.google",
+    install=INSTALL[Vehicle.GEMINI],
+    binary=Vehicle.GEMINI,
+    executables=(Vehicle.AGY,),
+    secrets=KEYS,
+    min_version=MIN_VERSION,
+    tested_versions=TESTED_VERSIONS,
+    verbs=VERBS,
+    wall=Wall.OURS,  # Gemini CLI's plan mode is a wall of its own, but agy's is not known to be one
+    state=("~/.gemini", "~/.antigravity"),
+    effort=EffortSupport.ADVISORY,
+    billing=ANTIGRAVITY_PLAN,
+    # It takes seconds to start, thinks in silence, and agy prints nothing before its end.
+    liveness=Liveness(streamed=False, first_output_s=240.0, stall_kill_floor_s=600.0),
+    credential_files=(AGY_STATE, GEMINI_SIGN_IN),
+    default_tier=Tier.MID,
+    plan=plan,
+    parser=parser,
+    classify=classify,
+    probe=probe,
+)
