@@ -40,6 +40,8 @@ COMMON: Phrases = (
             "hit your usage limit",  # codex 0.171.0
             "usage limit reached",
             "usage limit exceeded",
+            "usage limit has been reached",  # a ChatGPT plan's own sentence, as droid 0.215.0 and pi 0.73.1 pass it on
+            "exceeded your current quota",  # OpenAI's insufficient_quota, passed on likewise
             "quota exceeded. check your plan",  # codex 0.171.0, insufficient_quota
             "5-hour limit reached",
             "weekly limit reached",
@@ -129,6 +131,16 @@ def status_in(text: str) -> int | None:
     return status if status is not None and 400 <= status <= 599 else None
 
 
+def leading_status(text: str) -> int | None:
+    """Return the HTTP error status that stands in front of a provider's own words, or None.
+
+    Clients on OpenAI's JavaScript library write ``429 Rate limit reached``.
+    """
+    head = text.lstrip()[:4]
+    status = int(head[:3]) if head[:3].isascii() and head[:3].isdigit() and not head[3:].isdigit() else None
+    return status if status is not None and 400 <= status <= 599 else None
+
+
 def by_words(text: str, extra: Phrases = ()) -> FailureKind | None:
     """Return what a CLI's own error sentence says, or None. Plan limits outrank bare statuses."""
     words = normal(text)
@@ -138,6 +150,17 @@ def by_words(text: str, extra: Phrases = ()) -> FailureKind | None:
         if kind is FailureKind.PLAN_LIMIT and _HIT_LIMIT.search(words):
             return kind
     return by_status(status_in(words))
+
+
+def by_provider(said: str, extra: Phrases = ()) -> FailureKind | None:
+    """Return what a provider's answer says where a CLI passes it on behind its HTTP status, or None.
+
+    A spent plan outranks the status: it comes as an ordinary 429.
+    """
+    told = by_words(said, extra) if said else None
+    if told is FailureKind.PLAN_LIMIT:
+        return told
+    return by_status(leading_status(said)) or told
 
 
 def classify(ending: Ending, extra: Phrases = ()) -> FailureKind:

@@ -23,10 +23,12 @@ _BUILTIN: Mapping[str, Tier] = {
     "claude": Tier.FRONTIER,
     "codex": Tier.FRONTIER,
     "codexor": Tier.MID,
+    "copilot": Tier.MID,
     "droid": Tier.MID,
     "embedded": Tier.RAW,
     "gemini": Tier.MID,
     "local": Tier.BUDGET,
+    "pi": Tier.MID,
 }
 """Built-in lanes with their default tier; one folder and one row each."""
 

@@ -51,7 +51,5 @@ ABSENT: Mapping[str, str] = {
     "claudex": "Claudex",
     "tokenrouter": "TokenRouter",
     "qwen": "Qwen Code",
-    "copilot": "GitHub Copilot",
-    "pi": "pi",
 }
 """Word → name of a lane that this version does not have."""

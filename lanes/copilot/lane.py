@@ -1,0 +1,59 @@
+"""The copilot lane's value: what it is, how ready it is, why it failed."""
+
+from __future__ import annotations
+
+from ...messages.vocabulary import Tier
+from ..catalog.pools import COPILOT_PLAN
+from ..contract import EffortSupport, Lane, Liveness, Parser, ProbeFacts, Readiness, Task
+from ..failures import classify
+from ..launching import cli_readiness
+from .argv import BINARY, INSTALL, PROVIDER, VERBS, plan
+from .events import CopilotParser
+
+MIN_VERSION = (1, 0, 0)
+TESTED_VERSIONS = ("1.0.102",)
+CREDENTIALS = ("~/.copilot/config.json",)
+KEYS = ("COPILOT_GITHUB_TOKEN", "GH_TOKEN", "GITHUB_TOKEN", PROVIDER)
+
+
+def parser(_task: Task) -> Parser:
+    """Return a parser of ``copilot --output-format json``."""
+    return CopilotParser()
+
+
+def probe(facts: ProbeFacts) -> Readiness:
+    """Judge by the program, its version, and whether a token or a sign-in is there; none of it is opened."""
+    return cli_readiness(
+        facts,
+        binary=BINARY,
+        install=INSTALL,
+        sign_in=f"copilot login  (or set COPILOT_GITHUB_TOKEN, or {PROVIDER} for a provider of your own)",
+        keys=KEYS,
+        min_version=MIN_VERSION,
+        tested=TESTED_VERSIONS,
+    )
+
+
+LANE = Lane(
+    name="copilot",
+    provider="copilot",
+    vehicle="copilot",
+    summary="GitHub Copilot CLI, headless, on your own plan or your own provider. Its stream tells no tokens.",
+    homepage="https://docs.github.com/copilot/how-tos/copilot-cli",
+    install=INSTALL,
+    binary=BINARY,
+    min_version=MIN_VERSION,
+    tested_versions=TESTED_VERSIONS,
+    verbs=VERBS,
+    state=("~/.copilot", "~/.cache/copilot"),
+    effort=EffortSupport.NATIVE,
+    billing=COPILOT_PLAN,
+    # It unpacks itself on its first start, and waits up to 60 s in all between five tries.
+    liveness=Liveness(stall_kill_floor_s=180.0, first_output_s=180.0),
+    credential_files=CREDENTIALS,
+    default_tier=Tier.MID,
+    plan=plan,
+    parser=parser,
+    classify=classify,
+    probe=probe,
+)

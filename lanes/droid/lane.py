@@ -1,0 +1,59 @@
+"""The droid lane's value: what it is, how ready it is, why it failed."""
+
+from __future__ import annotations
+
+from ...messages.vocabulary import Tier
+from ..catalog.pools import FACTORY
+from ..contract import EffortSupport, Lane, Liveness, Parser, ProbeFacts, Readiness, Task
+from ..failures import classify
+from ..launching import cli_readiness
+from .argv import BINARY, INSTALL, VERBS, plan
+from .events import DroidParser
+
+MIN_VERSION = (0, 200, 0)
+TESTED_VERSIONS = ("0.215.0",)
+CREDENTIALS = ("~/.factory/auth.v2.file", "~/.factory/auth.encrypted", "~/.factory/settings.json")
+KEYS = ("FACTORY_API_KEY",)
+
+
+def parser(_task: Task) -> Parser:
+    """Return a parser of ``droid exec -o stream-json``."""
+    return DroidParser()
+
+
+def probe(facts: ProbeFacts) -> Readiness:
+    """Judge by the program, its version, and whether a key, a sign-in or own models are there; none is opened."""
+    return cli_readiness(
+        facts,
+        binary=BINARY,
+        install=INSTALL,
+        sign_in="droid  (and sign in once), or set FACTORY_API_KEY, or add customModels to ~/.factory/settings.json",
+        keys=KEYS,
+        min_version=MIN_VERSION,
+        tested=TESTED_VERSIONS,
+    )
+
+
+LANE = Lane(
+    name="droid",
+    provider="droid",
+    vehicle="droid",
+    summary="Droid (Factory), headless, on your own account or your own models.",
+    homepage="https://docs.factory.ai",
+    install=INSTALL,
+    binary=BINARY,
+    min_version=MIN_VERSION,
+    tested_versions=TESTED_VERSIONS,
+    verbs=VERBS,
+    state=("~/.factory",),
+    effort=EffortSupport.NATIVE,
+    billing=FACTORY,
+    # It says nothing while a message is being written, and nothing during 90 s of retries (429).
+    liveness=Liveness(stall_kill_floor_s=300.0, first_output_s=180.0),
+    credential_files=CREDENTIALS,
+    default_tier=Tier.MID,
+    plan=plan,
+    parser=parser,
+    classify=classify,
+    probe=probe,
+)

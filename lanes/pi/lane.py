@@ -1,0 +1,73 @@
+"""The pi lane's value: what it is, how ready it is, why it failed."""
+
+from __future__ import annotations
+
+from ...messages.vocabulary import Tier
+from ..catalog.pools import OWN_PROVIDER
+from ..contract import EffortSupport, Lane, Liveness, Parser, ProbeFacts, Readiness, Task
+from ..failures import classify
+from ..launching import cli_readiness
+from .argv import BINARY, INSTALL, VERBS, plan
+from .events import PiParser
+
+MIN_VERSION = (0, 70, 0)
+TESTED_VERSIONS = ("0.73.1",)
+CREDENTIALS = ("~/.pi/agent/auth.json", "~/.pi/agent/models.json")
+KEYS = (
+    "ANTHROPIC_API_KEY",
+    "ANTHROPIC_OAUTH_TOKEN",
+    "OPENAI_API_KEY",
+    "GEMINI_API_KEY",
+    "OPENROUTER_API_KEY",
+    "DEEPSEEK_API_KEY",
+    "GROQ_API_KEY",
+    "XAI_API_KEY",
+    "ZAI_API_KEY",
+    "MISTRAL_API_KEY",
+    "MOONSHOT_API_KEY",
+    "KIMI_API_KEY",
+    "AI_GATEWAY_API_KEY",
+)
+
+
+def parser(_task: Task) -> Parser:
+    """Return a parser of ``pi --mode json``."""
+    return PiParser()
+
+
+def probe(facts: ProbeFacts) -> Readiness:
+    """Judge by the program, its version, and whether a key, a sign-in or own models are there; none is opened."""
+    return cli_readiness(
+        facts,
+        binary=BINARY,
+        install=INSTALL,
+        sign_in="pi  (and /login once), or set a provider's key, for example OPENAI_API_KEY",
+        keys=KEYS,
+        min_version=MIN_VERSION,
+        tested=TESTED_VERSIONS,
+    )
+
+
+LANE = Lane(
+    name="pi",
+    provider="pi",
+    vehicle="pi",
+    summary="pi, headless, on your own keys and sign-ins. It asks for no permission where it may write.",
+    homepage="https://github.com/badlogic/pi-mono",
+    install=INSTALL,
+    binary=BINARY,
+    min_version=MIN_VERSION,
+    tested_versions=TESTED_VERSIONS,
+    verbs=VERBS,
+    state=("~/.pi",),
+    effort=EffortSupport.NATIVE,
+    billing=OWN_PROVIDER,
+    # It reports its retries, but a turn may think for minutes between two events.
+    liveness=Liveness(first_output_s=180.0),
+    credential_files=CREDENTIALS,
+    default_tier=Tier.MID,
+    plan=plan,
+    parser=parser,
+    classify=classify,
+    probe=probe,
+)
