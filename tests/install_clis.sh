@@ -15,6 +15,8 @@ claude @anthropic-ai/claude-code   2.1.332
 codex  @openai/codex               0.171.0
 gemini @google/gemini-cli          0.61.0
 qwen   @qwen-code/qwen-code        0.24.4
+opencode opencode-ai              1.18.33
+cline  cline                       3.0.65
 '
 
 into=${OSRC_TEST_CLIS:-${XDG_CACHE_HOME:-$HOME/.cache}/outsourcerer-clis}

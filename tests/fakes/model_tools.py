@@ -56,6 +56,20 @@ CHAT_CLIENTS: tuple[ChatClient, ...] = (
         "run_shell_command",
         lambda command: {"command": command, "is_background": False},
     ),
+    ChatClient(  # cline 3.0.65
+        frozenset({"read_files", "search_codebase"}),
+        "editor",
+        lambda path, content: {"path": path, "new_text": content},
+        "run_commands",
+        lambda command: {"commands": [command]},
+    ),
+    ChatClient(  # opencode 1.18.33
+        frozenset({"todowrite", "webfetch"}),
+        "write",
+        lambda path, content: {"filePath": path, "content": content},
+        "bash",
+        lambda command: {"command": command, "description": "scripted"},
+    ),
     ChatClient(  # pi 0.73.1; last, for others declare a ``read`` as well
         frozenset({"read"}),
         "write",
