@@ -18,6 +18,7 @@ from .clock import SystemClock
 from .dispatch import Dispatcher
 from .feed import Feed
 from .lane_book import LaneBook
+from .model_book import ModelBook
 from .notices import Notices
 from .pump import Pump
 from .root import Root
@@ -78,6 +79,7 @@ def assemble(home: Home, settings: Settings, *, listener: socket.socket | None, 
         pump=Pump(),
         spawner=Spawner(fifo),
         lane=book.lane,
+        models=ModelBook(home),
         attached=attached,
         stopping=threading.Event(),
         umask=umask,

@@ -155,18 +155,21 @@ class Dispatcher:
     def _submit(self, request: JobRequest, *, dry_run: bool) -> Reply:
         if self.services.stopping.is_set():
             return Refused(code=RefusalCode.STOPPING, message="the supervisor is stopping", hint="try again")
-        decided = draft(request, self.services.home, self._book.registry())
+        decided = draft(request, self.services.home, self._book.registry(), models=self.services.models)
         if isinstance(decided, Refused):
             return decided
         if dry_run:
             return Planned(plan=decided.plan)
         record, folder = create(decided, self.services.home, umask=self.services.umask)
+        if decided.account is not None:
+            self.services.accounts.keep(record.job_id, decided.account)
         if self.services.attached:
             me = identify(os.getpid())
             owner = Identity.model_validate(me) if me else None
             record = record.model_copy(update={"owner": owner, "supervision": "attached"})
         answer = ask(self.services.directory.find("jobs"), Submit(record), ASK_S)
         if isinstance(answer, Refused):
+            self.services.accounts.take(record.job_id)
             if answer.code is not RefusalCode.SUPERVISOR_BUSY:  # nobody knows yet what became of a busy one
                 folder.remove()
             return answer

@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 
+from ..lanes import openrouter
 from ..lanes.catalog import Resolved, resolve
 from ..lanes.contract import Host, Lane, Launch, Locality, Task
 from ..lanes.markers import mint
@@ -25,14 +26,16 @@ from ..lanes.walls import Fence, behind, said
 from ..messages.job import Cost, JobRecord, JobRequest
 from ..messages.refusals import RefusalCode, Refused
 from ..messages.replies import Plan
-from ..messages.vocabulary import JobState
+from ..messages.vocabulary import JobState, Tier
 from ..state.errors import StateError
 from ..state.files import read_private
 from ..state.home import Home
 from ..state.ids import new_job_id
 from ..state.job_folder import LAUNCH, PROMPT, JobFolder
 from ..state.settings import SETTINGS, Settings, config_file, read_config
+from .accounts import Account, account_in
 from .host import decode_environment, host_for, probe, usable
+from .model_book import ModelBook, known_models
 from .tree import JOB_VARIABLE
 from .work_tree import GUARD, Guard, guard_for
 
@@ -81,12 +84,19 @@ class Draft:
     depth: int
     settings: Settings
     plan: Plan
+    account: Account | None = None
+    """Whom it can be asked of afterwards what the job cost."""
     guard: Guard | None = None
     """A read-only promise that is ours to keep, not the CLI's."""
 
 
 def draft(  # noqa: PLR0911  one refusal after the other
-    request: JobRequest, home: Home, registry: Registry, random: Callable[[int], bytes] = os.urandom
+    request: JobRequest,
+    home: Home,
+    registry: Registry,
+    random: Callable[[int], bytes] = os.urandom,
+    *,
+    models: ModelBook | None = None,
 ) -> Draft | Refused:
     """Decide everything about a job, or refuse. Reads the machine, changes nothing."""
     try:
@@ -105,7 +115,7 @@ def draft(  # noqa: PLR0911  one refusal after the other
     refused = _check_cwd(request.cwd)
     if refused is not None:
         return refused
-    resolved = _choose(request, registry, environment, settings)
+    resolved = _choose(request, registry, models or ModelBook(home), environment, settings)
     if isinstance(resolved, Refused):
         return resolved
     lane = registry.get(resolved.lane)
@@ -190,6 +200,7 @@ def _plan(  # noqa: PLR0913, PLR0917  the parts of one draft
         settings=settings,
         plan=plan,
         guard=guard,
+        account=account_in(host.secrets, host.environment.get(openrouter.URL)) if lane.receipts else None,
     )
 
 
@@ -365,15 +376,21 @@ def _check_cwd(cwd: str) -> Refused | None:
 
 
 def _choose(
-    request: JobRequest, registry: Registry, environment: Mapping[str, str], settings: Settings
+    request: JobRequest,
+    registry: Registry,
+    models: ModelBook,
+    environment: Mapping[str, str],
+    settings: Settings,
 ) -> Resolved | Refused:
+    lanes = registry.tiers(request.lane)
     found = resolve(
         request.model,
         request.lane,
-        request.tier,
-        lanes=registry.tiers(),
+        request.tier or _tier(settings),
+        lanes=lanes,
         default_lane=settings.text("provider"),
         default_model=settings.text("model"),
+        known=known_models(models, lanes, settings),
     )
     if isinstance(found, Refused):
         return _declared_badly(request, registry) or found
@@ -382,7 +399,7 @@ def _choose(
     missing = []
     for candidate in found.candidates:
         lane = registry.get(candidate.lane)
-        if isinstance(lane, Refused) or request.verb not in lane.verbs:
+        if isinstance(lane, Refused) or request.verb not in lane.verbs or _check_denied(candidate, settings):
             continue
         readiness = probe(lane, environment, settings, ask_version=False)
         if usable(readiness):
@@ -393,6 +410,11 @@ def _choose(
         message=f"no lane is ready for {request.verb.value} ({'; '.join(missing) or 'none can do it'})",
         hint="osrc lanes says what each one needs",
     )
+
+
+def _tier(settings: Settings) -> Tier | None:
+    word = settings.text("tier")
+    return Tier(word) if word else None
 
 
 def _declared_badly(request: JobRequest, registry: Registry) -> Refused | None:

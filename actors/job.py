@@ -25,6 +25,7 @@ from ..messages.facts import (
 )
 from ..messages.internal import (
     CancelJob,
+    CostSettled,
     FactsCommitted,
     JobFinished,
     OutputArrived,
@@ -47,6 +48,7 @@ from ..state.records import apply
 from ..state.watchdog import Cause
 from .attempt import LaunchFate, claim_attempt, fate_of_launch, resume, state_of
 from .base import Actor, log
+from .job_cost import settle_cost
 from .job_end import CANCELED, ended_fact, failed, verdict_on
 from .job_guard import breach, compare_tree, note_tree, sentences
 from .job_output import Heard, JobOutput, meaning
@@ -98,6 +100,9 @@ class Job(Actor):
         self._ended_at: float | None = None
         self._notes: list[str] = []
         self._output: JobOutput | None = None
+        self._judged: tuple[Verdict, ExitStatus] | None = None
+        """The verdict, while what the job cost is being found out."""
+        self._cost: CostSettled | None = None
         self._stop_when_ended = False
         self.lane: Lane | None = None
 
@@ -151,7 +156,7 @@ class Job(Actor):
 
     # --- messages
 
-    def receive(self, message: object) -> None:  # noqa: C901  one flat match
+    def receive(self, message: object) -> None:  # noqa: C901, PLR0912  one flat match
         """One flat match over what a job can be told."""
         if self._ended and not isinstance(message, FactsCommitted):
             return
@@ -175,6 +180,11 @@ class Job(Actor):
                 self._schedule()
             case TreeLooked() | TreeEnded() | TreeNoted() | TreeCompared():
                 self._told_of_tree(message)
+            case CostSettled():
+                self._cost = message
+                self._conclude_judged()
+            case CancelJob() if self._judged is not None:
+                self._conclude_judged()  # it has ended; what it cost stays unmeasured
             case CancelJob():
                 self._cancel(at_once=message.at_once)
             case _:
@@ -469,7 +479,7 @@ class Job(Actor):
 
     def _judge_if_complete(self) -> None:
         """Give the verdict once all output is read and the shim has cleaned up, or had time to."""
-        if self._exit_seen_at is None or not self._drained or self._ended:
+        if self._exit_seen_at is None or not self._drained or self._ended or self._judged is not None:
             return
         if not self._shim_gone and state_of(self.record.shim) is not ProcessState.GONE:
             if self.services.clock.now().mono - self._exit_seen_at < LEAVING_S:
@@ -496,7 +506,15 @@ class Job(Actor):
         cause = self.machine.cause
         verdict = verdict_on(self._output.evidence, status, cause, self.lane, self.record.verb, breach=broken)
         self._step(machine.Judged(verdict.state))
-        self._conclude(verdict, status)
+        self._judged = (verdict, status)
+        evidence = self._output.evidence
+        asked = cause is not Cause.CANCEL and settle_cost(self.record, self.lane, evidence, self.services, self.handle)
+        if not asked:
+            self._conclude_judged()
+
+    def _conclude_judged(self) -> None:
+        if self._judged is not None:
+            self._conclude(*self._judged)
 
     def _conclude(self, verdict: Verdict, status: ExitStatus | None = None) -> None:
         """Write the result, journal the end, and leave once that is on disk."""
@@ -510,7 +528,15 @@ class Job(Actor):
                 self.folder.write(LAST, answer.encode("utf-8", "replace"))
             except StateError as error:
                 self._notes.append(f"the result could not be written: {error}")
-        ended = ended_fact(self.record, verdict, status, evidence=evidence, notes=self._notes, ended_at=self._ended_at)
+        ended = ended_fact(
+            self.record,
+            verdict,
+            status,
+            evidence=evidence,
+            cost=self._cost,
+            notes=self._notes,
+            ended_at=self._ended_at,
+        )
         self._journal([ended], lambda: self._leave(ended))
 
     def _leave(self, ended: JobEnded) -> None:

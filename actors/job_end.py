@@ -9,6 +9,7 @@ from ..lanes.contract import Ending, Lane
 from ..lanes.evidence import Evidence
 from ..lanes.outcome import Verdict, judge
 from ..messages.facts import JobEnded
+from ..messages.internal import CostSettled
 from ..messages.job import Cost, ExitStatus, JobRecord
 from ..messages.vocabulary import JobState, Verb
 from ..state.watchdog import CAUSE_STATES, Cause
@@ -61,6 +62,7 @@ def ended_fact(  # noqa: PLR0913  the parts of one fact, three of them by name
     status: ExitStatus | None,
     *,
     evidence: Evidence | None,
+    cost: CostSettled | None = None,
     notes: Iterable[str] = (),
     ended_at: float | None = None,
     revises: bool = False,
@@ -75,7 +77,7 @@ def ended_fact(  # noqa: PLR0913  the parts of one fact, three of them by name
         reason=verdict.reason,
         outcome=verdict.outcome,
         progress=evidence.progress if evidence else record.progress,
-        cost=cost_of(record, evidence),
+        cost=cost_of(record, evidence, cost),
         model_observed=evidence.model if evidence else record.model_observed,
         conversation=evidence.conversation if evidence else record.conversation,
         note="; ".join(said) or None,
@@ -84,9 +86,12 @@ def ended_fact(  # noqa: PLR0913  the parts of one fact, three of them by name
     )
 
 
-def cost_of(record: JobRecord, evidence: Evidence | None) -> Cost:
-    """Return what the job cost: who pays was settled at intake; only a receipt would be a measured sum."""
-    cash = {"free": 0.0, "plan": 0.0}.get(record.cost.kind, evidence.cash_usd if evidence else None)
-    measured = record.cost.kind == "free"
+def cost_of(record: JobRecord, evidence: Evidence | None, settled: CostSettled | None = None) -> Cost:
+    """Return what the job cost: who pays was settled at intake; only a receipt is a measured sum."""
+    said = settled.cash_usd if settled else evidence.cash_usd if evidence else None
+    cash = {"free": 0.0, "plan": 0.0}.get(record.cost.kind, said)
+    measured = record.cost.kind == "free" or (
+        record.cost.kind == "metered" and settled is not None and settled.measured
+    )
     usage = evidence.usage if evidence else None
     return record.cost.model_copy(update={"cash_usd": cash, "measured": measured, "tokens": usage})

@@ -10,10 +10,12 @@ from dataclasses import dataclass, field
 from ..lanes.contract import Lane
 from ..state.home import Home
 from ..state.settings import Settings
+from .accounts import Accounts
 from .base import Directory
 from .board import Board
 from .clock import Clock
 from .feed import Feed
+from .model_book import ModelBook
 from .pump import Pump
 from .spawner import Spawner
 
@@ -32,6 +34,10 @@ class Services:
     spawner: Spawner
     lane: Callable[[str], Lane | None]
     """Name → lane, user-declared ones included; None when it is gone."""
+    models: ModelBook
+    """The person's own models, and the cached catalogue."""
+    accounts: Accounts = field(default_factory=Accounts)
+    """Whom live jobs can ask what they cost."""
     attached: bool = False
     """Whether the tree lives inside a command instead of a supervisor process."""
     umask: int = 0o022

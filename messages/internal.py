@@ -100,6 +100,14 @@ class TreeCompared(Message):
     """Why nothing could be compared; None when it was."""
 
 
+class CostSettled(Message):
+    """Receipts → Job: what the job cost, exactly or as an estimate; None is unknown."""
+
+    kind: Literal["cost.settled"] = "cost.settled"
+    cash_usd: float | None
+    measured: bool
+
+
 class CancelJob(Message):
     """Jobs → Job: somebody asked for the end; the request is journalled."""
 
@@ -125,6 +133,7 @@ Internal = Annotated[
     | TreeEnded
     | TreeNoted
     | TreeCompared
+    | CostSettled
     | CancelJob
     | JobFinished,
     Field(discriminator="kind"),

@@ -1,9 +1,11 @@
-"""Model words, as data. A row of a lane that does not exist here yet is refused by its name."""
+"""Model words, as data: aliases, families, models that two lanes serve, each lane's own default."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from typing import Literal
 
 from ...messages.vocabulary import Tier
@@ -46,7 +48,7 @@ ALIASES: Mapping[str, Alias] = {
         ("gpt-5.5", "gpt-5.5", Tier.FRONTIER),
     ),
     **_rows(
-        "openrouter",
+        "cc",
         ("glm z-ai/glm-5.2", "z-ai/glm-5.2", Tier.CAPABLE),
         ("hy3 tencent/hy3:free", "tencent/hy3:free", Tier.CAPABLE),
         ("deepseek deepseek/deepseek-v4-pro", "deepseek/deepseek-v4-pro", Tier.CAPABLE),
@@ -85,3 +87,36 @@ FAMILIES: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("gemini", ("gemini-*",)),
 )
 """Lane → globs of model ids that are not in the table; the first family that matches is meant."""
+
+MODEL = re.compile(r"[A-Za-z0-9_.~/@+][A-Za-z0-9_.:/~+@ -]{0,1023}(\[[A-Za-z0-9]{1,16}\])?")
+"""What may be a model's name: it never starts with a dash, and holds nothing that a shell would read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Dual:
+    """One model that is had on a Devin plan and over OpenRouter."""
+
+    devin: str
+    openrouter: str
+
+
+DUAL: Mapping[str, Dual] = {
+    "glm": Dual("glm-5.2", "z-ai/glm-5.2"),
+    "deepseek": Dual("deepseek-v4-pro", "deepseek/deepseek-v4-pro"),
+    "kimi": Dual("kimi-k3", "moonshotai/kimi-k3"),
+}
+"""Word → its two ids. Words like ``glm-5.2`` or ``z-ai/glm-5.2`` say which one is meant."""
+
+DEFAULT_MODELS: Mapping[str, str] = {
+    "cc": "z-ai/glm-5.2",
+    "codexor": "z-ai/glm-5.2",
+    "claudex": "gpt-5.6-sol",
+    "devin": "glm-5.2",
+}
+"""Lane → the id that is sent when none was named; a lane that is not here leaves it to its CLI."""
+
+
+def family_of(model: str) -> str | None:
+    """Return the lane that a model's name alone points to, or None."""
+    name = model.lower()
+    return next((lane for lane, globs in FAMILIES if any(fnmatchcase(name, glob) for glob in globs)), None)

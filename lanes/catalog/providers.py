@@ -9,7 +9,14 @@ SYNONYMS: Mapping[str, str] = {
     "anthropic": "claude",
     "ccnative": "claude",
     "cc-native": "claude",
-    "cc": "claude",
+    "ccor": "cc",
+    "or": "cc",
+    "openrouter": "cc",
+    "cc-openrouter": "cc",
+    "claude-openrouter": "cc",
+    "codex-openrouter": "codexor",
+    "codex-or": "codexor",
+    "cxor": "codexor",
     "cx": "codex",
     "cxnative": "codex",
     "cx-native": "codex",
@@ -19,6 +26,7 @@ SYNONYMS: Mapping[str, str] = {
     "github-copilot": "copilot",
     "copilot-cli": "copilot",
     "pi-coding-agent": "pi",
+    "qwen-code": "qwen",
     "gm": "gemini",
     "agy": "gemini",
     "antigravity": "gemini",
@@ -29,16 +37,7 @@ SYNONYMS: Mapping[str, str] = {
 }
 """Word → the lane of ours that it means."""
 
-CHANGED: Mapping[str, str] = {
-    "cc": "cc is Claude Code on your own sign-in here; Claude Code over OpenRouter is not available in this version.",
-}
-"""Words that used to mean something else as a provider; said as a notice."""
-
 ABSENT: Mapping[str, str] = {
-    "openrouter": "OpenRouter",
-    "or": "OpenRouter",
-    "ccor": "Claude Code over OpenRouter",
-    "codexor": "Codex over OpenRouter",
     "devin": "Devin",
     "dv": "Devin",
     "gi": "the Gemini API",
@@ -50,6 +49,5 @@ ABSENT: Mapping[str, str] = {
     "opencode": "OpenCode",
     "claudex": "Claudex",
     "tokenrouter": "TokenRouter",
-    "qwen": "Qwen Code",
 }
 """Word → name of a lane that this version does not have."""

@@ -1,0 +1,44 @@
+"""The cost of a job whose provider can be asked for it, found out in the background after its end."""
+
+from __future__ import annotations
+
+import os
+
+from ..lanes.catalog.listing import estimate
+from ..lanes.contract import Lane
+from ..lanes.evidence import Evidence
+from ..messages.internal import CostSettled
+from ..messages.job import JobRecord
+from .accounts import Account, account_in
+from .base import Handle, log
+from .services import Services
+from .tree import in_background
+
+
+def settle_cost(record: JobRecord, lane: Lane, evidence: Evidence, services: Services, to: Handle) -> bool:
+    """Begin to find out what a job cost and tell ``CostSettled`` later; False where there is nothing to go by."""
+    account = services.accounts.take(record.job_id)
+    if lane.receipts is None or (evidence.usage is None and not evidence.generations):
+        return False
+    # A supervisor that did not accept the job itself has only its own key to ask with.
+    account = account or account_in(os.environ, services.settings.text("openrouter_url"))
+    in_background(f"cost:{record.job_id}", to, lambda: _settled(record, evidence, services, account))
+    return True
+
+
+def _settled(record: JobRecord, evidence: Evidence, services: Services, account: Account | None) -> CostSettled:
+    from .receipts import settle  # noqa: PLC0415  httpx costs 15 MB, and most jobs need none
+
+    def guess(seen: Evidence) -> float | None:
+        listed = services.models.listing().get(seen.model or record.model or "")
+        priced = estimate(listed, seen.usage)
+        return seen.cash_usd if priced is None else priced
+
+    wait_s = services.settings.number("receipt_wait")
+    try:
+        return settle(
+            evidence, account, estimate=guess, wait_s=10.0 if wait_s is None else wait_s, stop=services.stopping
+        )
+    except Exception:  # noqa: BLE001  a job's end must not hang on what it cost
+        log.exception("%s: what it cost can't be found out", record.job_id)
+        return CostSettled(cash_usd=None, measured=False)

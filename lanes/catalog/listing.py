@@ -1,0 +1,103 @@
+"""OpenRouter's catalogue as it was last fetched: which models there are and what they cost. Pure.
+
+Shape (public facts, 2026-11): ``{"data": [{"id", "created", "context_length", "pricing": {"prompt",
+"completion", "input_cache_read"}}]}``, prices in USD per token, written as text.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ...messages.job import TokenUsage
+from ...messages.vocabulary import Tier
+from ..values import as_count, as_number, as_object
+
+MODELS_CAP = 5000
+ID_CAP = 200
+MILLION = 1_000_000.0
+BUDGET_USD_M = 2.0
+MID_USD_M = 12.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listed:
+    """One model of the catalogue. Prices are USD per token; None is unknown."""
+
+    id: str
+    prompt: float | None = None
+    completion: float | None = None
+    cached: float | None = None
+    context: int | None = None
+    created: float | None = None
+
+    @property
+    def free(self) -> bool:
+        """Whether both prices are known to be zero."""
+        return self.prompt == 0 and self.completion == 0
+
+
+def parse(content: bytes) -> Mapping[str, Listed] | None:
+    """Return the models by id; None when ``content`` is no catalogue."""
+    try:
+        data = json.loads(content)
+    except (ValueError, RecursionError):
+        return None
+    rows = as_object(data).get("data")
+    if not isinstance(rows, list):
+        return None
+    found = (_listed(as_object(row)) for row in rows[:MODELS_CAP])
+    return {model.id: model for model in found if model is not None}
+
+
+def _listed(row: Mapping[str, object]) -> Listed | None:
+    name = row.get("id")
+    if not isinstance(name, str) or not 0 < len(name) <= ID_CAP or not name.isprintable() or " " in name:
+        return None
+    pricing = as_object(row.get("pricing"))
+    return Listed(
+        id=name,
+        prompt=_price(pricing.get("prompt")),
+        completion=_price(pricing.get("completion")),
+        cached=_price(pricing.get("input_cache_read")),
+        context=as_count(row.get("context_length")),
+        created=as_number(row.get("created")),
+    )
+
+
+def _price(value: object) -> float | None:
+    """Return a price; what is not a plain number from 0 up (``-1`` stands for "varies") is unknown."""
+    if isinstance(value, str):
+        try:
+            value = float(value[:40])
+        except ValueError:
+            return None
+    return as_number(value)
+
+
+def tier_by_price(
+    model: Listed | None, budget_usd_m: float = BUDGET_USD_M, mid_usd_m: float = MID_USD_M
+) -> Tier | None:
+    """Return the tier that a model's output price suggests, None without one."""
+    if model is None or model.completion is None:
+        return None
+    per_million = model.completion * MILLION
+    return Tier.BUDGET if per_million < budget_usd_m else Tier.MID if per_million < mid_usd_m else Tier.FRONTIER
+
+
+def estimate(model: Listed | None, usage: TokenUsage | None) -> float | None:
+    """Return what the tokens would cost at the listed price; None where a price or a count is unknown."""
+    if model is None or usage is None or model.prompt is None or model.completion is None:
+        return None
+    if usage.input is None or usage.output is None:
+        return None
+    cached = model.prompt if model.cached is None else model.cached
+    fresh = usage.input + (usage.cache_write or 0)
+    return fresh * model.prompt + (usage.cached_input or 0) * cached + usage.output * model.completion
+
+
+def is_catalogue(content: bytes) -> bool:
+    """Whether ``content`` may replace a cached catalogue: it lists models, and some with prices."""
+    found = parse(content)
+    return found is not None and any(model.completion is not None for model in found.values())

@@ -1,0 +1,81 @@
+"""Why words can't be honoured, and what to type instead."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping
+
+from ...messages.refusals import RefusalCode, Refused
+from ...messages.vocabulary import Tier
+from .aliases import ALIASES
+from .asking import Ask
+from .providers import ABSENT, SYNONYMS
+
+
+def lane_named(word: str, lanes: Mapping[str, Tier]) -> str | Refused:
+    """Return the lane that a word means, or why there is none."""
+    if word in lanes:
+        return word
+    name = SYNONYMS.get(word.lower(), word.lower())
+    if name in lanes:
+        return name
+    if name in ABSENT:
+        return absent(ABSENT[name], lanes)
+    return no_lane(word, lanes)
+
+
+def conflict(message: str, hint: str) -> Refused:
+    """Return the refusal of a model on a lane that can't serve it."""
+    return Refused(code=RefusalCode.LANE_CONFLICT, message=message, hint=hint)
+
+
+def words_of(lane: str) -> str:
+    """Return the ids that a lane's rows of the table have, for a hint."""
+    return ", ".join(sorted({row.model for row in ALIASES.values() if row.lane == lane and row.use == "text"}))
+
+
+def image(word: str) -> Refused:
+    """Return the refusal of an image model on a text verb."""
+    return Refused(
+        code=RefusalCode.UNKNOWN_MODEL,
+        message=f"{word} makes images; it can't answer a task.",
+        hint="take a text model, for example -m sonnet",
+    )
+
+
+def absent(name: str, lanes: Mapping[str, Tier], model: str | None = None) -> Refused:
+    """Return the refusal of a lane that this version does not have."""
+    what = f"{model} runs on {name}, and this" if model else "This"
+    lane = "" if model else f" {name}"
+    return Refused(
+        code=RefusalCode.UNKNOWN_LANE,
+        message=f"{what} version has no{lane} lane{' for it' if model else ''}.",
+        hint=f"lanes here: {_listed(lanes)}; or declare one in lanes.d/NAME.toml",
+    )
+
+
+def no_lane(word: str, lanes: Mapping[str, Tier]) -> Refused:
+    """Return the refusal of a word that is no lane."""
+    near = difflib.get_close_matches(word.lower(), [*lanes, *SYNONYMS], n=1)
+    return Refused(
+        code=RefusalCode.UNKNOWN_LANE,
+        message=f"There is no lane {word!r}." + (f" Did you mean {near[0]}?" if near else ""),
+        hint=f"lanes here: {_listed(lanes)}",
+    )
+
+
+def unknown(ask: Ask, model: str) -> Refused:
+    """Return the refusal of a model that no lane is known for."""
+    if "/" in model and not model.startswith(("/", "~", ".")):
+        return absent("OpenRouter", ask.lanes, model)
+    known = [word for word, row in ALIASES.items() if row.lane in ask.lanes and row.use == "text"]
+    near = difflib.get_close_matches(model.lower(), [*ask.known.own, *known, *ask.lanes], n=1)
+    return Refused(
+        code=RefusalCode.UNKNOWN_MODEL,
+        message=f"No lane is known for the model {model!r}." + (f" Did you mean {near[0]}?" if near else ""),
+        hint=f"say the lane: --lane LANE -m {model}; lanes here: {_listed(ask.lanes)}",
+    )
+
+
+def _listed(lanes: Iterable[str]) -> str:
+    return ", ".join(sorted(lanes)) or "none"
