@@ -18,7 +18,11 @@ from .contract import Lane
 ENTRY_POINTS = "outsourcerer.lanes"
 """Group in which packages announce a lane: the entry point's name is the lane's, its value a ``Lane``."""
 
+AGENTS = "acp:"
+"""``acp:COMMAND`` is the lane of that agent."""
+
 _BUILTIN: Mapping[str, Tier] = {
+    "acp": Tier.MID,
     "cc": Tier.MID,
     "claude": Tier.FRONTIER,
     "codex": Tier.FRONTIER,
@@ -29,6 +33,7 @@ _BUILTIN: Mapping[str, Tier] = {
     "gemini": Tier.MID,
     "local": Tier.BUDGET,
     "pi": Tier.MID,
+    "qwen": Tier.CAPABLE,
 }
 """Built-in lanes with their default tier; one folder and one row each."""
 
@@ -58,14 +63,22 @@ class Registry:
         """Return every lane's name, in alphabetical order."""
         return tuple(sorted({*_BUILTIN, *self.custom}))
 
-    def tiers(self) -> Mapping[str, Tier]:
-        """Return each lane's default tier without loading the built-in ones."""
-        return {**_BUILTIN, **{name: lane.default_tier for name, lane in self.custom.items()}}
+    def tiers(self, named: str | None = None) -> Mapping[str, Tier]:
+        """Return each lane's default tier without loading the built-in ones.
+
+        ``named`` is the word that a person gave for a lane: an agent's command is a lane, but in no list.
+        """
+        agents = {named: Tier.MID} if named is not None and named.startswith(AGENTS) else {}
+        return {**_BUILTIN, **{name: lane.default_tier for name, lane in self.custom.items()}, **agents}
 
     def get(self, name: str) -> Lane | Refused:
         """Return the lane called ``name``."""
         if name in _BUILTIN:
             return builtin(name)
+        if name.startswith(AGENTS):
+            from .acp import lane_of  # noqa: PLC0415 - a lane is loaded when it is asked for
+
+            return lane_of(name.removeprefix(AGENTS))
         if name in self.custom:
             return self.custom[name]
         near = difflib.get_close_matches(name, self.names(), n=1)
