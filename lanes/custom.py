@@ -4,6 +4,7 @@
     argv = ["my-agent", "run", ["--model", "{model}"], "--json"]
     stdin = "prompt"                 # or "none", with {prompt} or {prompt_file} in argv
     output = "text"                  # osrc-jsonl | claude-stream-json | codex-jsonl
+                                     # acp: argv is an agent that speaks the Agent Client Protocol
     [verbs]
     run = "READ-ONLY"
     edit = { posture = "MUTATING", argv = ["--write"] }
@@ -18,6 +19,7 @@ import importlib
 import re
 import tomllib
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from functools import partial
 from pathlib import PurePath
 from typing import Annotated, Literal
@@ -52,6 +54,7 @@ OUTPUTS = {
     "osrc-jsonl": (".osrc_jsonl", "OsrcParser"),
     "claude-stream-json": (".vehicles.claude_code.events", "ClaudeParser"),
     "codex-jsonl": (".vehicles.codex_cli.events", "CodexParser"),
+    "acp": (".osrc_jsonl", "OsrcParser"),
 }
 PROMPT_FILE = "prompt.txt"
 
@@ -104,7 +107,7 @@ class LaneFile(_Table):
     homepage: str = ""
     install: Word | None = None
     stdin: Literal["prompt", "none"] = "prompt"
-    output: Literal["text", "osrc-jsonl", "claude-stream-json", "codex-jsonl"] = "text"
+    output: Literal["text", "osrc-jsonl", "claude-stream-json", "codex-jsonl", "acp"] = "text"
     streamed: bool = True
     agentic: bool = True
     scaffold: bool = True
@@ -130,6 +133,8 @@ class LaneFile(_Table):
         if unknown := sorted(used.difference(PLACEHOLDERS)):
             raise ValueError(f"argv: {{{unknown[0]}}} is no placeholder; there are {', '.join(PLACEHOLDERS)}")
         ways = [self.stdin == "prompt", "prompt" in used, "prompt_file" in used]
+        if self.output == "acp" and ways != [True, False, False]:
+            raise ValueError('output = "acp": the protocol carries the prompt; leave stdin and {prompt} out')
         if ways.count(True) != 1:
             raise ValueError('the prompt goes one way: stdin = "prompt", {prompt} or {prompt_file} in argv')
         for verb, row in self.verbs.items():
@@ -235,6 +240,8 @@ def _plan(name: str, row: LaneFile, task: Task, host: Host) -> Launch | Refused:
     items = (*row.argv[1:], *verb.argv)
     if (refused := _unfit_for_argv(items, task, len(prompt))) is not None:
         return refused
+    if row.output == "acp":
+        return _agent(row, task, host, (program, *_expand(items, values)))
     by_file = any("{prompt_file}" in word for word in _flat(items))
     return Launch(
         argv=(program, *_expand(items, values)),
@@ -243,6 +250,16 @@ def _plan(name: str, row: LaneFile, task: Task, host: Host) -> Launch | Refused:
         stdin=prompt if row.stdin == "prompt" else None,
         files=(PrivateFile(name=PROMPT_FILE, content=prompt),) if by_file else (),
     )
+
+
+def _agent(row: LaneFile, task: Task, host: Host, command: tuple[str, ...]) -> Launch | Refused:
+    """Return the launch of our own delegate, which speaks the protocol with the command."""
+    from .vehicles.acp.argv import launch  # noqa: PLC0415 - only for the lanes that need it
+
+    launched = launch(task, host, command)
+    if isinstance(launched, Refused):
+        return launched
+    return replace(launched, env_set=dict(row.env.set), env_strip=frozenset({*NESTING, *row.env.strip}))
 
 
 def _program(row: LaneFile, host: Host) -> str | None:

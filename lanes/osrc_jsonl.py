@@ -119,9 +119,11 @@ class OsrcParser(JsonLinesParser):
         usage = TokenUsage(
             input=as_count(item.get("input")),
             cached_input=as_count(item.get("cached_input")),
+            cache_write=as_count(item.get("cache_write")),
             output=as_count(item.get("output")),
+            reasoning=as_count(item.get("reasoning")),
         )
-        events.append(UsageReported(usage=usage))
+        events.append(UsageReported(usage=usage, cash_usd=as_number(item.get("cash_usd"))))
 
     def _retry(self, item: Mapping[str, Any], events: list[LaneEvent]) -> None:
         events.append(

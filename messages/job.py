@@ -11,7 +11,7 @@ from .base import Message, Observation
 from .vocabulary import JOB_ID_PATTERN, Effort, JobState, Tier, Verb
 
 JobId = Annotated[str, StringConstraints(pattern=JOB_ID_PATTERN)]
-LaneName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_.:-]{0,63}$")]
+LaneName = Annotated[str, StringConstraints(pattern=r"^([a-z][a-z0-9_.:-]{0,63}|acp:[^\x00-\x1f\x7f]{1,500})$")]
 ModelName = Annotated[
     str, StringConstraints(pattern=r"^[A-Za-z0-9_.:/~+@-]{1,512}(\[[A-Za-z0-9]+\])?$", max_length=520)
 ]

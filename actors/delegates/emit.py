@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterable
 from typing import Any
 
 PIECE_CHARS = 16_384
@@ -51,6 +52,22 @@ class Emitter:
         if until is not None:
             event["until"] = until
         self._write(event)
+
+    def emit(self, event: dict[str, Any]) -> None:
+        """Write one event of the protocol. A text that is too long for a line goes out in pieces, or not again."""
+        text = event.get("text")
+        if isinstance(text, str) and event.get("partial") is True:
+            self.text(text)
+        elif isinstance(text, str) and len(json.dumps(text)) > END_TEXT_BYTES:
+            if event["type"] != "text":  # a whole message was in its pieces
+                self._write({name: value for name, value in event.items() if name != "text"})
+        else:
+            self._write({name: value for name, value in event.items() if value is not None})
+
+    def emit_all(self, events: Iterable[dict[str, Any]]) -> None:
+        """Write several."""
+        for event in events:
+            self.emit(event)
 
     def _write(self, event: dict[str, Any]) -> None:
         # A server may send lone surrogates as JSON escapes: they have no UTF-8 form.

@@ -1,0 +1,84 @@
+"""``python -m outsourcerer.actors.delegates.acp_agent --verb VERB -- AGENT ...``: one prompt turn of an ACP agent.
+
+The prompt comes on stdin; what the agent does goes out as OSRC JSON lines. The agent is started here, as
+a child with pipes of its own, asked once, and ended with all of its tree. Exit 0 with a turn that ended
+well, 1 without, 128 + N after signal N.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import logging
+import os
+import signal
+import sys
+from collections.abc import Sequence
+
+from ...messages.vocabulary import Verb
+from .acp_session import Session, Stopped
+from .acp_tree import Agent, AgentMissingError
+from .chat import read_prompt
+from .emit import Emitter
+
+CANCEL_S = 2.0
+"""How long a canceled agent may take to say so."""
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """Return the command line."""
+    parser = argparse.ArgumentParser(prog="outsourcerer.actors.delegates.acp_agent", allow_abbrev=False)
+    parser.add_argument("--verb", type=Verb, required=True)
+    parser.add_argument("--model")
+    parser.add_argument("--mcp-config", help="a file with the servers that the agent is to use")
+    parser.add_argument("agent", nargs="+", help="the agent's command, after --")
+    return parser
+
+
+def main(argv: Sequence[str]) -> int:
+    """Ask once and return the exit code."""
+    # What the library would log, our lines say better; a trace tells a person nothing.
+    logging.disable(logging.CRITICAL)
+    options = build_parser().parse_args(argv)
+    return asyncio.run(_run(options, read_prompt(), Emitter()))
+
+
+async def _run(options: argparse.Namespace, prompt: str, emitter: Emitter) -> int:
+    stopped: list[int] = []
+    running: list[tuple[Session, asyncio.Future[bool]]] = []
+    loop = asyncio.get_running_loop()
+
+    def stop(number: int) -> None:
+        stopped.append(number)
+        for session, turn in running if len(stopped) == 1 else ():
+            loop.create_task(session.cancel())  # noqa: RUF006 - the loop ends with the turn that it ends
+            loop.call_later(CANCEL_S, turn.cancel)
+
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        loop.add_signal_handler(number, stop, number)
+    try:
+        agent = await Agent.start(options.agent)
+    except AgentMissingError as error:
+        emitter.emit({"type": "end", "ok": False, "failure": "launch", "message": str(error)})
+        return 1
+    session = Session(agent, options.verb, emitter, model=options.model, servers=options.mcp_config)
+    turn = asyncio.ensure_future(session.ask(prompt))
+    running.append((session, turn))
+    if stopped:
+        turn.cancel()
+    try:
+        ok = await turn
+    except (asyncio.CancelledError, Stopped):
+        emitter.emit_all(session.turn.end({"stopReason": "cancelled"}, canceled=True))
+        ok = False
+    finally:
+        await session.close()
+        await agent.end()
+    return 128 + stopped[0] if stopped else 0 if ok else 1
+
+
+if __name__ == "__main__":
+    code = main(sys.argv[1:])
+    sys.stderr.flush()
+    # A thread that still reads a pipe of somebody who escaped must not hold us.
+    os._exit(code)

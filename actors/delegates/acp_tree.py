@@ -1,0 +1,71 @@
+"""The agent's process: started with pipes, its stderr passed on, ended with everything it started."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+from collections.abc import Sequence
+
+from ...messages.job import Identity
+from ...state.identity import identify
+from ..tree import JOB_VARIABLE, end_tree
+
+LEAVE_S = 2.0
+"""How long an agent may take to leave once its stdin is closed. Two of nine never do (seen 2026-11-30)."""
+GRACE_S = 1.0
+"""And then between TERM and KILL."""
+ERR_TAIL = 2048
+
+
+class AgentMissingError(Exception):
+    """The agent's program can't be started."""
+
+
+class Agent:
+    """One running agent."""
+
+    def __init__(self, process: asyncio.subprocess.Process, name: str) -> None:
+        """Keep the process; ``start`` makes it."""
+        self.process = process
+        self.name = name
+        self._tail = b""
+        found = identify(process.pid)
+        self._identity = Identity.model_validate(found) if found is not None else None
+        self._copying = asyncio.ensure_future(self._copy_err())
+
+    @classmethod
+    async def start(cls, command: Sequence[str]) -> Agent:
+        """Start the agent in this folder and environment. Raises AgentMissingError."""
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *command, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
+            )
+        except (OSError, ValueError) as error:
+            reason = error.strerror if isinstance(error, OSError) else str(error)
+            raise AgentMissingError(f"{command[0]} can't be started: {reason}") from None
+        return cls(process, os.path.basename(command[0]))  # noqa: PTH119 - a name, not a path
+
+    async def last_words(self) -> str:
+        """Return the end of its stderr, once the process has had a moment to end."""
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self.process.wait(), 1.0)
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(asyncio.shield(self._copying), 0.5)
+        return self._tail.decode("utf-8", "replace").strip()
+
+    async def end(self) -> None:
+        """Wait a little for it to leave by itself, then end its whole tree."""
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self.process.wait(), LEAVE_S)
+        # Without a job's id nothing that escaped can be told from a stranger: a value that nobody bears.
+        job = os.environ.get(JOB_VARIABLE) or f"none-{os.getpid()}"
+        await asyncio.to_thread(end_tree, job, self._identity, None, GRACE_S)
+        self._copying.cancel()
+
+    async def _copy_err(self) -> None:
+        reader = self.process.stderr
+        while reader is not None and (chunk := await reader.read(1 << 16)):
+            self._tail = (self._tail + chunk)[-ERR_TAIL:]
+            with contextlib.suppress(OSError):
+                os.write(2, chunk)

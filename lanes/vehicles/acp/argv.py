@@ -1,0 +1,35 @@
+"""From a task to our own delegate program, which then starts the agent and speaks the protocol with it. Pure."""
+
+from __future__ import annotations
+
+from ....messages.refusals import RefusalCode, Refused
+from ...contract import Host, Launch, Task
+from ...launching import NESTING, prompt_bytes
+from .policy import VERBS
+
+MODULE = "outsourcerer.actors.delegates.acp_agent"
+"""Named, not imported: lanes plan a process, they don't know its code."""
+
+
+def launch(task: Task, host: Host, agent: tuple[str, ...]) -> Launch | Refused:
+    """Return the launch of one prompt turn of ``agent`` (its command, an absolute program first).
+
+    The prompt goes over stdin; a value is one item with its option, because it may start with a dash.
+    """
+    if task.verb not in VERBS:
+        return Refused(
+            code=RefusalCode.VERB_UNSUPPORTED,
+            message=f"An ACP agent can't {task.verb}: the protocol has no word for a sandbox.",
+            hint="--lane codex can; or use explore (read-only) or edit here",
+        )
+    prompt = prompt_bytes(task.prompt)
+    if isinstance(prompt, Refused):
+        return prompt
+    options = [f"--verb={task.verb}"]
+    if task.model is not None:
+        options.append(f"--model={task.model}")
+    return Launch(
+        argv=(host.python, "-P", "-m", MODULE, *options, "--", *agent),
+        env_strip=NESTING,
+        stdin=prompt,
+    )
