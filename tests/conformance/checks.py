@@ -77,7 +77,7 @@ class Subject:
         return next(iter(self.lane.verbs))
 
     def task(self, prompt: str = "do it", verb: Verb | None = None, **fields: object) -> Task:
-        return Task(verb=verb or self.verb, prompt=prompt, cwd="/work/it's here", model=self.model, **fields)
+        return Task(verb=verb or self.verb, prompt=prompt, cwd="/srv/it's here", model=self.model, **fields)
 
     def parser(self) -> Parser:
         return self.lane.parser(self.task())
