@@ -203,7 +203,12 @@ def create(
 
 
 def _fill(folder: JobFolder, draft_: Draft, umask: int) -> None:
-    launch, job = draft_.launch, os.fspath(folder.path)
+    launch = draft_.launch
+
+    def placed(text: str) -> str:
+        """Only a launch with files of its own has places for the folder: a prompt in argv is left alone."""
+        return text.replace("{job}", os.fspath(folder.path)) if launch.files else text
+
     prompt = draft_.prompt.encode("utf-8", "surrogatepass")
     folder.write(PROMPT, prompt)
     stdin = None if launch.stdin is None else PROMPT if launch.stdin == prompt else STDIN
@@ -213,10 +218,10 @@ def _fill(folder: JobFolder, draft_: Draft, umask: int) -> None:
         folder.write(file.name, file.content)
     folder.write_json(PLAN, draft_.plan.model_dump(mode="json"))
     start = {
-        "argv": [item.replace("{job}", job) for item in launch.argv],
+        "argv": [placed(item) for item in launch.argv],
         "env": {
             **_environment(draft_, folder.job_id),
-            **{k: v.replace("{job}", job) for k, v in launch.env_set.items()},
+            **{name: placed(value) for name, value in launch.env_set.items()},
         },
         "cwd": draft_.request.cwd,
         "stdin": stdin,

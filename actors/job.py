@@ -45,7 +45,7 @@ from ..state.records import apply
 from ..state.watchdog import Cause
 from .attempt import LaunchFate, claim_attempt, fate_of_launch, hurry, resume, state_of
 from .base import Actor, log
-from .job_end import CANCELED, ended_fact, failed, verdict_on
+from .job_end import CANCELED, ended_fact, failed, limit_note, verdict_on
 from .job_output import Heard, JobOutput, meaning
 from .job_terms import load_watch, policy_of, save_watch, task_of
 from .journal import Append
@@ -473,6 +473,9 @@ class Job(Actor):
             self._ended_at = min(found.at, self.services.clock.now().wall)
         self._output.finish(status)
         verdict = verdict_on(self._output.evidence, status, self.machine.cause, self.lane, self.record.verb)
+        limit = limit_note(self._output.evidence.turn, self.services.clock.now().wall)
+        if limit is not None:
+            self._notes.append(limit)
         self._step(machine.Judged(verdict.state))
         self._conclude(verdict, status)
 

@@ -109,7 +109,8 @@ def _lane(word: str, lanes: Mapping[str, Tier]) -> str | Refused:
 
 
 def _model(ask: _Ask, model: str, default_lane: str | None) -> Resolved | Refused:
-    if not _MODEL.fullmatch(model):
+    named = model.startswith("embedded:") and model.isprintable()  # a path: any name a file can have
+    if not named and not _MODEL.fullmatch(model):
         return Refused(
             code=RefusalCode.BAD_REQUEST,
             message=f"{model[:80]!r} is no model name: letters, digits and . _ : / - only, no leading dash.",
