@@ -14,6 +14,7 @@ from .base import Directory
 from .board import Board
 from .clock import Clock
 from .feed import Feed
+from .lock import HomeLock
 from .pump import Pump
 from .spawner import Spawner
 
@@ -32,6 +33,8 @@ class Services:
     spawner: Spawner
     lane: Callable[[str], Lane | None]
     """Name → lane, user-declared ones included; None when it is gone."""
+    lock: HomeLock
+    """Ours, or to be taken before a job is adopted."""
     attached: bool = False
     """Whether the tree lives inside a command instead of a supervisor process."""
     umask: int = 0o022
