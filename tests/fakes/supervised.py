@@ -159,7 +159,10 @@ class Supervised:
 
     def daemons(self) -> list[int]:
         """Pids of the supervisors of this home, listening or not."""
-        return [pid for pid, command, _ in self._processes() if DAEMON in command]
+        found = [pid for pid, command, _ in self._processes() if DAEMON in command]
+        return [
+            pid for pid in found if _parent(pid) not in found
+        ]  # a fork of one that has not yet become another program
 
     def zygotes(self) -> list[int]:
         """Pids of the processes that fork shims: children of a supervisor."""
