@@ -153,11 +153,11 @@ def test_what_is_no_append_does_not_hold_up_a_commit(bench):
 def test_order_is_kept_across_failures(bench):
     bench.store.fail_commits = [full()]
     first = bench.append(fact("first"))
-    eventually(lambda: bench.clock.waiting())
+    eventually(bench.clock.waiting)
     bench.store.fail_appends = [full(), None, None, None]
     later = [bench.append(fact(f"later{number}")) for number in range(3)]
     bench.clock.advance(0.5)
-    eventually(lambda: bench.clock.waiting())
+    eventually(bench.clock.waiting)
     assert bench.committed() == []
     bench.clock.advance(1.0)
     eventually(lambda: len(bench.committed()) == 4)
@@ -168,12 +168,12 @@ def test_order_is_kept_across_failures(bench):
 def test_a_failure_in_the_middle_of_a_retry_does_not_let_later_ones_pass(bench):
     bench.store.fail_commits = [full()]
     bench.append(fact("a"))
-    eventually(lambda: bench.clock.waiting())
+    eventually(bench.clock.waiting)
     for name in "bcd":
         bench.append(fact(name))
     bench.store.fail_appends = [None, full(), None, None]
     bench.clock.advance(0.5)
-    eventually(lambda: bench.clock.waiting())
+    eventually(bench.clock.waiting)
     bench.clock.advance(1.0)
     eventually(lambda: len(bench.committed()) == 4)
     assert bench.causes() == ["a", "b", "c", "d"]
@@ -184,7 +184,7 @@ def test_a_disk_that_stays_full_is_tried_later_and_later_with_one_timer(bench):
     bench.append(fact("patient"))
     pauses = []
     for _ in range(6):
-        eventually(lambda: bench.clock.waiting())
+        eventually(bench.clock.waiting)
         assert len(bench.clock.waiting()) == 1
         bench.append(fact("refused"), may_wait=False)
         pauses.append(len(bench.told))
@@ -200,7 +200,7 @@ def test_what_must_not_wait_is_refused(bench):
     assert (message.token, message.refusal.code) == (token, RefusalCode.STATE_FULL)
     assert bench.clock.waiting() == []
     bench.append(fact("works again"), may_wait=False)
-    eventually(lambda: bench.committed())
+    eventually(bench.committed)
     assert bench.causes() == ["works again"]
 
 
@@ -209,7 +209,7 @@ def test_one_failed_append_loses_none_of_its_batch(bench):
     tokens = [bench.append(fact("x")), bench.append(fact("y")), bench.append(fact("z"), may_wait=False)]
     bench.store.fail_appends = [None, full()]
     barrier.leave.set()
-    eventually(lambda: bench.clock.waiting())
+    eventually(bench.clock.waiting)
     bench.clock.advance(0.5)
     eventually(lambda: set(bench.committed()) >= set(tokens[:2]))
     assert [cause for cause in bench.causes() if cause in "xy"] == ["x", "y"]
@@ -246,7 +246,7 @@ def test_an_ordered_stop_writes_what_is_in_hand_and_closes(bench):
 def test_an_ordered_stop_tries_held_ones_once_more_and_no_more(bench, healed):
     bench.store.fail_commits = [full()] if healed else [full()] * 10
     bench.append(fact("one"))
-    eventually(lambda: bench.clock.waiting())
+    eventually(bench.clock.waiting)
     bench.append(fact("two"))
     bench.journal.tell(Stop("shutdown"))
     assert bench.journal.wait_down(5)
