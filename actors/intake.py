@@ -7,9 +7,11 @@ exists.
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
+import stat
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -311,13 +313,7 @@ def _task_text(request: JobRequest, home: Home) -> str | Refused:  # noqa: PLR09
         try:
             path = Path(request.task_file)
             spooled = path.parent == home.spool_dir
-            data = (
-                read_private(path, TASK_LIMIT)
-                if spooled
-                else path.read_bytes()
-                if path.stat().st_size <= TASK_LIMIT
-                else None
-            )
+            data = read_private(path, TASK_LIMIT) if spooled else _read_regular(path)
             text = data.decode("utf-8") if data is not None else None
         except (OSError, ValueError, StateError) as error:
             return Refused(code=RefusalCode.BAD_TASK, message=f"the task file can't be used: {error}")
@@ -338,6 +334,19 @@ def _task_text(request: JobRequest, home: Home) -> str | Refused:  # noqa: PLR09
             code=RefusalCode.BAD_TASK, message=f"the task has a NUL character at position {text.index(chr(0))}"
         )
     return text
+
+
+def _read_regular(path: Path) -> bytes | None:
+    """Return a file's content; None when it is too long.
+
+    Raises OSError, also for a pipe or a device: those may never end.
+    """
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    with os.fdopen(descriptor, "rb") as file:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise OSError(errno.EINVAL, "not a regular file", os.fspath(path))
+        data = file.read(TASK_LIMIT + 1)
+    return data if len(data) <= TASK_LIMIT else None
 
 
 def _check_cwd(cwd: str) -> Refused | None:
