@@ -28,7 +28,8 @@ demo: $(VENV)/demo.stamp
 	case $$code in \
 	0|2) echo; \
 	  echo 'The answer above came from a real model, run and supervised on this machine.'; \
-	  echo 'Its verdict is "done?" (exit 2), not "done": nothing vouches for a small model'"'"'s prose.'; \
+	  test $$code = 0 || echo 'Its verdict is "done?" (exit 2), not "done": nothing vouches for a small model'"'"'s prose.'; \
+	  echo 'Its supervisor leaves by itself after ten idle minutes ($(VENV)/bin/osrc supervisor stop: now).'; \
 	  echo 'Next: $(VENV)/bin/osrc status, $(VENV)/bin/osrc lanes, $(VENV)/bin/osrc help';; \
 	*) echo "the demo failed with exit $$code; $(VENV)/bin/osrc doctor says what is missing" >&2; exit $$code;; \
 	esac

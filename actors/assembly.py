@@ -18,14 +18,14 @@ from .clock import SystemClock
 from .dispatch import Dispatcher
 from .feed import Feed
 from .lane_book import LaneBook
+from .lock import HomeLock
 from .model_book import ModelBook
-from .notices import Notices
+from .notices import Notices, notices_path
 from .pump import Pump
 from .root import Root
 from .services import Services
 from .spawner import Spawner
 
-NOTICES = "notices"
 READY_S = 60.0
 """Adopting thousands of jobs on a slow disk takes its time."""
 
@@ -54,11 +54,16 @@ class Assembly:
             self.notices.close(remove=self.services.attached)
         self.services.spawner.close()
         self.clock.close()
+        if self.services.attached:
+            self.services.lock.release()
 
 
-def assemble(home: Home, settings: Settings, *, listener: socket.socket | None, attached: bool) -> Assembly:
+def assemble(
+    home: Home, settings: Settings, *, listener: socket.socket | None, attached: bool, lock: HomeLock | None = None
+) -> Assembly:
     """Start the services, then the tree, and wait until it takes jobs.
 
+    ``lock`` is the state home's, held already unless ``attached``; the caller releases it.
     Raises StateError when the store can't be opened or the tree does not come up.
     """
     store, warnings = open_or_rebuild(home, time.time())
@@ -66,7 +71,7 @@ def assemble(home: Home, settings: Settings, *, listener: socket.socket | None, 
         log.warning("%s", warning)
     umask = os.umask(0o077)
     directory = Directory()
-    fifo = home.root / (f"{NOTICES}.{os.getpid()}" if attached else NOTICES)
+    fifo = notices_path(home, os.getpid() if attached else None)
     book = LaneBook(home)
     clock = SystemClock()
     services = Services(
@@ -80,6 +85,7 @@ def assemble(home: Home, settings: Settings, *, listener: socket.socket | None, 
         spawner=Spawner(fifo),
         lane=book.lane,
         models=ModelBook(home),
+        lock=lock or HomeLock(home),
         attached=attached,
         stopping=threading.Event(),
         umask=umask,

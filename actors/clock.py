@@ -15,6 +15,9 @@ from typing import Protocol
 from ..state.job_machine import Now
 from .base import Handle
 
+SLACK = 64
+"""Forgotten timers that may wait for their time beside the others."""
+
 
 class Clock(Protocol):
     """What actors may know of time."""
@@ -62,6 +65,9 @@ class SystemClock:
         """Drop a message that has not come yet."""
         with self._condition:
             self._due.pop(token, None)
+            if len(self._heap) > 2 * len(self._due) + SLACK:  # forgotten ones behind a far one would pile up
+                self._heap = [entry for entry in self._heap if entry[1] in self._due]
+                heapq.heapify(self._heap)
 
     def close(self) -> None:
         """End the thread; nothing more is told."""

@@ -35,6 +35,7 @@ from ..state.settings import Settings, config_file, read_config
 from .assembly import Assembly, assemble
 from .base import Stop, log
 from .gateway import listen
+from .lock import HomeLock
 from .tree import JOB_VARIABLE
 
 SOCKET_LIMIT = 103
@@ -54,10 +55,10 @@ def main() -> None:
     try:
         home.preflight()
         _begin_log(home)
-        lock = take_lock(home)
-        if lock is None:
+        lock = HomeLock(home)
+        if not lock.take():
             sys.exit(ALREADY)
-        code = _run(home)
+        code = _run(home, lock)
     except StateError as error:
         sys.stderr.write(f"{error}\n")
         sys.exit(FAILED)
@@ -67,13 +68,13 @@ def main() -> None:
     os._exit(code)  # threads that are stuck must not hold the process up
 
 
-def _run(home: Home) -> int:
+def _run(home: Home, lock: HomeLock) -> int:
     path = config_file(os.environ)
     settings = Settings.load(os.environ, read_config(path), source=path)
     place = socket_path(home)
     listener = listen(place)
     try:
-        assembly = assemble(home, settings, listener=listener, attached=False)
+        assembly = assemble(home, settings, listener=listener, attached=False, lock=lock)
         _announce(home, place)
         _handle_signals(assembly)
         gc.collect()
@@ -88,27 +89,6 @@ def _run(home: Home) -> int:
     stopped_in_order = assembly.services.stopping.is_set()
     log.info("supervisor %d leaves%s", os.getpid(), "" if stopped_in_order else ": its tree gave up")
     return 0 if stopped_in_order else FAILED
-
-
-def take_lock(home: Home) -> int | None:
-    """Return the lock's descriptor, to be held for life, or None when another supervisor holds it.
-
-    A lock and not a ping: one that is slow is not dead, and the kernel frees the lock of one that is.
-    """
-    descriptor = os.open(home.lock_file, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
-    try:
-        if sys.platform == "win32":
-            import msvcrt  # noqa: PLC0415  Windows only
-
-            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
-        else:
-            import fcntl  # noqa: PLC0415  not on Windows
-
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        os.close(descriptor)
-        return None
-    return descriptor
 
 
 def socket_path(home: Home) -> Path:

@@ -207,11 +207,11 @@ class Dispatcher:
         live = self.services.board.get(record["job_id"])
         if live is None and views.is_live(record):
             owner = record.get("owner")
-            if (
-                owner
-                and look(owner["pid"], owner["started"], owner["boot_id"]) == "gone"
-                and not self.services.attached
-            ):
+            if owner is None:
+                orphan = self.services.attached  # a supervisor takes what is nobody's as it starts
+            else:
+                orphan = look(owner["pid"], owner["started"], owner["boot_id"]) == "gone"
+            if orphan:
                 self.services.directory.tell("jobs", Adopt(record["job_id"]))
         return views.job_object(record, self._root, time.time(), live)
 

@@ -1,7 +1,8 @@
 """The whole tree inside a command: where no socket or no detached process can be had, or none is wanted.
 
-Same actors, same journal. It looks after the jobs that this command started and no others; what it
-leaves running when it ends is adopted by the next supervisor.
+Same actors, same journal. It looks after the jobs that this command started, and after those it is
+asked about that nobody looks after (it takes the state home's lock first). What it leaves running when
+it ends is adopted by the next supervisor.
 """
 
 from __future__ import annotations

@@ -7,9 +7,11 @@ exists.
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
+import stat
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -227,7 +229,12 @@ def create(
 
 
 def _fill(folder: JobFolder, draft_: Draft, umask: int) -> None:
-    launch, job = draft_.launch, os.fspath(folder.path)
+    launch = draft_.launch
+
+    def placed(text: str) -> str:
+        """Only a launch with files of its own has places for the folder: a prompt in argv is left alone."""
+        return text.replace("{job}", os.fspath(folder.path)) if launch.files else text
+
     prompt = draft_.prompt.encode("utf-8", "surrogatepass")
     folder.write(PROMPT, prompt)
     stdin = None if launch.stdin is None else PROMPT if launch.stdin == prompt else STDIN
@@ -239,10 +246,10 @@ def _fill(folder: JobFolder, draft_: Draft, umask: int) -> None:
     if draft_.guard is not None:
         folder.write_json(GUARD, draft_.guard.to_json())
     start = {
-        "argv": [item.replace("{job}", job) if launch.files else item for item in launch.argv],
+        "argv": [placed(item) for item in launch.argv],
         "env": {
             **_environment(draft_, folder.job_id),
-            **{k: v.replace("{job}", job) for k, v in launch.env_set.items()},
+            **{name: placed(value) for name, value in launch.env_set.items()},
         },
         "cwd": draft_.request.cwd,
         "stdin": stdin,
@@ -268,7 +275,7 @@ def _record(draft_: Draft, job_id: str, at: float) -> JobRecord:
         cwd=request.cwd,
         local=lane.locality is Locality.LOCAL,
         streamed=lane.liveness.streamed,
-        agentic=lane.agentic,
+        agentic=lane.agentic and lane.name not in draft_.settings.words("text_lanes"),
         timeout_s=request.timeout_s,
         windows={key: draft_.settings.number(key) or 0.0 for key in WINDOWS if draft_.settings.is_set(key)},
         state=JobState.QUEUED,
@@ -332,13 +339,7 @@ def _task_text(request: JobRequest, home: Home) -> str | Refused:  # noqa: PLR09
         try:
             path = Path(request.task_file)
             spooled = path.parent == home.spool_dir
-            data = (
-                read_private(path, TASK_LIMIT)
-                if spooled
-                else path.read_bytes()
-                if path.stat().st_size <= TASK_LIMIT
-                else None
-            )
+            data = read_private(path, TASK_LIMIT) if spooled else _read_regular(path)
             text = data.decode("utf-8") if data is not None else None
         except (OSError, ValueError, StateError) as error:
             return Refused(code=RefusalCode.BAD_TASK, message=f"the task file can't be used: {error}")
@@ -359,6 +360,19 @@ def _task_text(request: JobRequest, home: Home) -> str | Refused:  # noqa: PLR09
             code=RefusalCode.BAD_TASK, message=f"the task has a NUL character at position {text.index(chr(0))}"
         )
     return text
+
+
+def _read_regular(path: Path) -> bytes | None:
+    """Return a file's content; None when it is too long.
+
+    Raises OSError, also for a pipe or a device: those may never end.
+    """
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    with os.fdopen(descriptor, "rb") as file:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise OSError(errno.EINVAL, "not a regular file", os.fspath(path))
+        data = file.read(TASK_LIMIT + 1)
+    return data if len(data) <= TASK_LIMIT else None
 
 
 def _check_cwd(cwd: str) -> Refused | None:

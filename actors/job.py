@@ -7,6 +7,7 @@ can be claimed only once.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Sequence
 from typing import Any, assert_never
 
@@ -42,14 +43,14 @@ from ..messages.vocabulary import JobState
 from ..state import job_machine as machine
 from ..state.errors import StateError
 from ..state.identity import boot_id
-from ..state.job_folder import EVENTS, LAST, JobFolder
+from ..state.job_folder import EVENTS, LAST, LAUNCH, ExitRecord, JobFolder
 from ..state.job_machine import JobMachine, ProcessState
 from ..state.records import apply
 from ..state.watchdog import Cause
-from .attempt import LaunchFate, claim_attempt, fate_of_launch, resume, state_of
+from .attempt import LaunchFate, claim_attempt, fate_of_launch, hurry, resume, state_of
 from .base import Actor, log
 from .job_cost import settle_cost
-from .job_end import CANCELED, ended_fact, failed, verdict_on
+from .job_end import CANCELED, ended_fact, failed, limit_note, verdict_on
 from .job_guard import breach, compare_tree, note_tree, sentences
 from .job_output import Heard, JobOutput, meaning
 from .job_terms import load_watch, policy_of, save_watch, task_of
@@ -61,9 +62,13 @@ from .tree import end_tree, in_background, look_at_tree
 LAUNCH_TICK_S = 1.0
 CLAIM_AFTER_S = 5.0
 """How long a shim may take to claim its attempt before the attempt is claimed from it."""
+LAUNCHES = 6
+"""Launches in a row that nobody takes up before it is said that none can be had."""
 LEAVING_TICK_S = 0.25
 LEAVING_S = 8.0
 """How long a shim may take to end what its delegate left behind."""
+SWEEP_GRACE_S = 0.5
+"""How long what a delegate left behind has between TERM and KILL."""
 SAVE_WATCH_S = 30.0
 """How often the watchdog's place is kept: what a killed supervisor may forget of a delegate's silence."""
 MARKER_FACTS = 200
@@ -86,7 +91,10 @@ class Job(Actor):
         self._launched_at = 0.0
         self._exit_seen_at: float | None = None
         self._drained = False
+        self._launches = 0
+        self._exit: ExitRecord | None = None
         self._shim_gone = False
+        self._sweeping = False
         self._ended = False
         self._survivors: tuple[int, ...] = ()
         self._promised = False
@@ -146,7 +154,7 @@ class Job(Actor):
         if spawn is not None:
             self._know(spawn.shim, spawn.delegate)
         self._follow(seen_before=read)
-        if self.folder.read_exit() is not None:
+        if self._exit_recorded():
             self._exit_noticed()
         elif cause is not None:
             self._end_tree(cause, self.policy.kill_grace_s)
@@ -197,6 +205,7 @@ class Job(Actor):
                 self._step(machine.Looked(files=message.files, busy=message.busy))
             case TreeEnded():
                 self._survivors = message.survivors
+                self._shim_gone = self._shim_gone or self._sweeping
                 self._ticked()
             case TreeNoted(attempt=attempt):
                 self._noted(attempt)
@@ -238,8 +247,9 @@ class Job(Actor):
             self._journal(facts, lambda: self._perform(effects))
         else:
             self._perform(effects)
-        if self.machine.state is JobState.CANCELED and not before.ended:
-            self._conclude(CANCELED)
+        if self.machine.ended and not before.ended and not isinstance(event, machine.Judged):
+            never = failed(f"launch: no process took it in {self.machine.attempt} attempts")
+            self._conclude(CANCELED if self.machine.state is JobState.CANCELED else never)
 
     def _facts(
         self, before: JobMachine, event: machine.Event, effects: Sequence[machine.Effect], said: str | None
@@ -304,10 +314,11 @@ class Job(Actor):
         if self._noting:
             return  # nobody was asked to start it yet
         attempt = self.machine.attempt
+        waited_s = self.services.clock.now().mono - self._launched_at
         fate = fate_of_launch(
             self.folder,
             attempt,
-            waited_s=self.services.clock.now().mono - self._launched_at,
+            waited_s=waited_s,
             patience_s=patience_s,
             grace_s=self.policy.launch_grace_s,
         )
@@ -320,18 +331,27 @@ class Job(Actor):
                 self._follow(seen_before=None)
                 self._exit_noticed()
             case LaunchFate.NEVER:
-                self._step(machine.Relaunched())
+                self._launch_again(patience_s)
             case LaunchFate.OPEN:
-                pass
+                hurry(self.folder, attempt, waited_s=waited_s, grace_s=self.policy.launch_grace_s)
             case _:
                 assert_never(fate)
+
+    def _launch_again(self, patience_s: float) -> None:
+        self._launches += 1
+        if self._launches >= LAUNCHES:
+            self._conclude(failed(f"launch: no process took it up in {self._launches} attempts"))
+            return
+        if patience_s > 0:
+            self.services.spawner.suspect(self._launched_at)
+        self._step(machine.Relaunched())
 
     def _spawned(self, shim: Identity | None, delegate: Identity | None) -> None:
         self._know(shim, delegate)
         self._follow(seen_before=None)
         self._step(machine.Spawned())
         self._show()
-        if self.folder.read_exit() is not None:
+        if self._exit_recorded():
             self._exit_noticed()
 
     def _follow(self, seen_before: dict[str, int] | None) -> None:
@@ -395,12 +415,12 @@ class Job(Actor):
                 self._save_watch()
 
     def _look_at_process(self) -> None:
-        if self.folder.read_exit() is not None:
+        if self._exit_recorded():
             self._exit_noticed()
             return
         process = state_of(self.record.delegate)
         if process is ProcessState.GONE and state_of(self.record.shim) is ProcessState.GONE:
-            if self.folder.read_exit() is None:
+            if not self._exit_recorded():
                 self._notes.append("its exit status was lost: the process that waits for it was killed")
             self._step(machine.Exited())
             return
@@ -468,10 +488,15 @@ class Job(Actor):
         if self._exit_seen_at is None:
             if self.machine.state is JobState.LAUNCHING:
                 self._check_launch(patience_s=CLAIM_AFTER_S)
-            elif self.folder.read_exit() is not None:
+            elif self._exit_recorded():
                 self._exit_noticed()
         else:
             self._judge_if_complete()
+
+    def _exit_recorded(self) -> bool:
+        """Whether the exit record is there. It is read once: a damaged one is set aside by reading it."""
+        self._exit = self._exit or self.folder.read_exit()
+        return self._exit is not None
 
     def _exit_noticed(self) -> None:
         if self._exit_seen_at is None:
@@ -481,18 +506,17 @@ class Job(Actor):
         """Give the verdict once all output is read and the shim has cleaned up, or had time to."""
         if self._exit_seen_at is None or not self._drained or self._ended or self._judged is not None:
             return
-        if not self._shim_gone and state_of(self.record.shim) is not ProcessState.GONE:
-            if self.services.clock.now().mono - self._exit_seen_at < LEAVING_S:
-                self._schedule()
-                return
-            self._notes.append("what the delegate left running did not end in time")
+        if not self._shim_gone:
+            self._await_the_shim()
+            return
         if self._promised and self._compared is None:
             if not self._comparing:
                 self._comparing = True
                 compare_tree(self.folder, self.handle)
             return
         assert self._output is not None and self.lane is not None  # noqa: S101, PT018  it was drained
-        found = self.folder.read_exit()
+        self._exit_recorded()
+        found = self._exit
         status = found.status if found is not None else ExitStatus(lost=True)
         if found is not None and found.damaged:
             self._notes.append("the exit record was damaged and set aside")
@@ -505,6 +529,9 @@ class Job(Actor):
             broken = breach(self._compared)
         cause = self.machine.cause
         verdict = verdict_on(self._output.evidence, status, cause, self.lane, self.record.verb, breach=broken)
+        limit = limit_note(self._output.evidence.turn, self.services.clock.now().wall)
+        if limit is not None:
+            self._notes.append(limit)
         self._step(machine.Judged(verdict.state))
         self._judged = (verdict, status)
         evidence = self._output.evidence
@@ -515,6 +542,20 @@ class Job(Actor):
     def _conclude_judged(self) -> None:
         if self._judged is not None:
             self._conclude(*self._judged)
+
+    def _await_the_shim(self) -> None:
+        """Let the shim end what the delegate left behind; do it here where it can't, or has not said that it did."""
+        waited_s = self.services.clock.now().mono - (self._exit_seen_at or 0.0)
+        if state_of(self.record.shim) is not ProcessState.GONE and waited_s < LEAVING_S:
+            self._schedule()
+        elif not self._sweeping:
+            self._sweeping = True
+            record = self.record
+            in_background(
+                f"end:{record.job_id}",
+                self.handle,
+                lambda: TreeEnded(survivors=end_tree(record.job_id, record.delegate, record.shim, SWEEP_GRACE_S)),
+            )
 
     def _conclude(self, verdict: Verdict, status: ExitStatus | None = None) -> None:
         """Write the result, journal the end, and leave once that is on disk."""
@@ -542,6 +583,8 @@ class Job(Actor):
     def _leave(self, ended: JobEnded) -> None:
         self.record = apply(self.record, ended, self.services.clock.now().wall) or self.record
         self._write_meta()
+        with contextlib.suppress(OSError):  # only there if no shim came to read it; it may hold keys
+            self.folder.file(LAUNCH).unlink(missing_ok=True)
         self._let_go()
         if self.parent is not None:
             self.parent.tell(JobFinished(job_id=self.record.job_id))

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from ..lanes.contract import Ending, Lane
 from ..lanes.evidence import Evidence
 from ..lanes.outcome import Verdict, judge
+from ..lanes.resets import LONGEST_S, parse_reset
 from ..messages.facts import JobEnded
 from ..messages.internal import CostSettled
 from ..messages.job import Cost, ExitStatus, JobRecord
+from ..messages.lane_events import FailureKind, TurnEnded
 from ..messages.vocabulary import JobState, Verb
 from ..state.watchdog import CAUSE_STATES, Cause
 
@@ -84,6 +87,18 @@ def ended_fact(  # noqa: PLR0913  the parts of one fact, three of them by name
         ended_at=ended_at,
         revises=revises,
     )
+
+
+def limit_note(turn: TurnEnded | None, now: float) -> str | None:
+    """Say when a limit ends, if the CLI said so: as an instant, or in words that are read where the job ran."""
+    if turn is None or turn.ok or turn.failure not in (FailureKind.PLAN_LIMIT, FailureKind.RATE_LIMIT):
+        return None
+    until = turn.until
+    if until is None and turn.message:
+        until = parse_reset(turn.message, now, time.localtime(now).tm_gmtoff)
+    if until is None or not now < until <= now + LONGEST_S:
+        return None
+    return f"the limit ends at {time.strftime('%Y-%m-%d %H:%M UTC', time.gmtime(until))}"
 
 
 def cost_of(record: JobRecord, evidence: Evidence | None, settled: CostSettled | None = None) -> Cost:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..messages.facts import ChildCrashed, Fact, JobAccepted, JobCancelRequested, JobEnded, JobLaunching
-from ..messages.internal import CancelJob, FactsCommitted, FactsRefused, JobFinished
+from ..messages.internal import CancelJob, CancelNoticed, FactsCommitted, FactsRefused, JobFinished
 from ..messages.job import JobId, JobRecord
 from ..messages.refusals import RefusalCode, Refused
 from ..messages.vocabulary import JobState
@@ -25,7 +25,7 @@ from ..state.store import Reader
 from .base import Handle, Query, ReplyPort, log, start
 from .job import Job
 from .journal import Append
-from .notices import job_actor
+from .notices import job_actor, pass_on_cancel
 from .services import Services
 from .supervisor import ChildSpec, Restart, Strategy, Supervisor
 from .tree import end_tree, in_background
@@ -94,7 +94,7 @@ class Jobs(Supervisor):
         for record in self._live():
             if _owned_by_other(record):
                 log.info("%s is looked after by the command that started it", record.job_id)
-            elif not self.services.attached or _owned_by_us(record):
+            elif not self.services.attached or _owned_by_us(record) or self.services.lock.held:
                 self._take(record)
         self.services.ready.set()
 
@@ -122,12 +122,14 @@ class Jobs(Supervisor):
                 self._cancel(message)
             case Adopt(job_id=job_id):
                 self._adopt(job_id)
+            case CancelNoticed():
+                self._cancel_noticed(message)
             case FactsCommitted(token=token):
                 self._committed(token)
             case FactsRefused(token=token, refusal=refusal):
                 waiting = self._waiting.pop(token)
                 if waiting.slot and waiting.record is not None:
-                    self._running.discard(waiting.record.job_id)
+                    self._free(waiting.record.job_id)
                 if waiting.port is not None:
                     waiting.port.set(refusal)
             case JobFinished(job_id=job_id):
@@ -179,15 +181,36 @@ class Jobs(Supervisor):
             self._append([_ended(job_id, JobState.CANCELED, 130, "canceled on request", "canceled")])
         elif self.child(job_actor(job_id)) is not None:
             self.services.directory.tell(job_actor(job_id), CancelJob(at_once=at_once))
-        else:
-            self._adopt(job_id)
+        elif not self._adopt(job_id):
+            self._pass_on_cancel(job_id, at_once=at_once)
 
-    def _adopt(self, job_id: str) -> None:
-        if job_actor(job_id) in self.children() or job_id in self._queue:
-            return
+    def _cancel_noticed(self, notice: CancelNoticed) -> None:
+        """Another process journalled a cancel: do it if that is true and the job is looked after here."""
+        record = self._record(notice.job_id)
+        if record is not None and record.cancel_requested and self._looked_after(notice.job_id):
+            self._cancel_one(notice.job_id, at_once=notice.at_once)
+
+    def _pass_on_cancel(self, job_id: str, *, at_once: bool) -> None:
+        """Another process looks after this job: hint at what is in the journal."""
         record = self._record(job_id)
-        if record is not None and not record.state.terminal and not _owned_by_other(record):
-            self._take(record)
+        live = record is not None and not record.state.terminal
+        if live and not pass_on_cancel(self.services.home, job_id, at_once=at_once):
+            log.warning("%s: whoever looks after it could not be told of the cancel", job_id)
+
+    def _looked_after(self, job_id: str) -> bool:
+        return job_actor(job_id) in self.children() or job_id in self._queue
+
+    def _adopt(self, job_id: str) -> bool:
+        """Look after a job that nobody else does. Returns whether it is looked after here, or has ended."""
+        if self._looked_after(job_id):
+            return True
+        record = self._record(job_id)
+        if record is None or record.state.terminal:
+            return True
+        if _owned_by_other(record) or not self.services.lock.take():
+            return False
+        self._take(record)
+        return True
 
     # --- children
 

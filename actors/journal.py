@@ -46,6 +46,11 @@ class _Retry:
     pass
 
 
+@dataclass(frozen=True, slots=True)
+class _Flush:
+    """To ourselves, behind what waits now: commit at the latest here, whatever else came in between."""
+
+
 class Journal(Actor):
     """See the module."""
 
@@ -58,6 +63,8 @@ class Journal(Actor):
         self._batch: list[tuple[Append, list[Entry]]] = []
         self._held: list[Append] = []
         self._failures = 0
+        self._retry_due = False
+        self._flush_due = False
 
     def receive(self, message: object) -> None:
         """Append, and commit when nothing more waits."""
@@ -65,22 +72,37 @@ class Journal(Actor):
             case Append():
                 self._take(message)
             case _Retry():
-                held, self._held = self._held, []
-                for append in held:
-                    self._write(append)
+                self._retry_due = False
+                self._try_held()
+            case _Flush():
+                self._flush_due = False
+                self._commit()
             case _:
                 super().receive(message)
-        if self._batch and (self.actor_inbox.empty() or len(self._batch) >= BATCH):
+        if self.actor_inbox.empty() or len(self._batch) >= BATCH:
             self._commit()
+        elif self._batch and not self._flush_due:
+            self._flush_due = True
+            self.handle.tell(_Flush())
 
     def stopping(self, reason: str) -> None:  # noqa: ARG002  the same for every reason
         """Commit what is in hand, try once more what was held, and close."""
-        for append in self._held:
-            self._write(append)
-        if self._batch:
-            self._commit()
+        self._commit()
+        self._try_held()
+        self._commit()
+        if self._held:
+            log.error("%d decisions could not be written before the end", len(self._held))
         self._store.close()
         self.finished()
+
+    def _try_held(self) -> None:
+        """Write what was held, in its order: the first that fails keeps the rest behind it."""
+        held, self._held = self._held, []
+        for place, append in enumerate(held):
+            self._write(append)
+            if self._held:
+                self._held += held[place + 1 :]
+                return
 
     def _take(self, append: Append) -> None:
         known = self._epochs.get(append.writer, 0)
@@ -107,6 +129,8 @@ class Journal(Actor):
 
     def _commit(self) -> None:
         batch, self._batch = self._batch, []
+        if not batch:
+            return
         try:
             self._store.commit()
         except DamagedStore:
@@ -115,8 +139,7 @@ class Journal(Actor):
             self._fail([append for append, _ in batch], error)
             return
         self._failures = 0
-        if batch[-1][1]:
-            self._feed.publish(batch[-1][1][-1].seq)
+        self._feed.publish(max((entry.seq for _, entries in batch for entry in entries), default=0))
         for append, entries in batch:
             if append.to is not None:
                 append.to.tell(FactsCommitted(token=append.token, entries=tuple(entries)))
@@ -129,7 +152,8 @@ class Journal(Actor):
                 self._held.append(append)
             elif append.to is not None:
                 append.to.tell(FactsRefused(token=append.token, refusal=refusal))
-        if self._held:
+        if self._held and not self._retry_due:
+            self._retry_due = True
             delay = RETRY_S[min(self._failures, len(RETRY_S) - 1)]
             self._failures += 1
             self._clock.later(delay, self.handle, _Retry())

@@ -1,4 +1,6 @@
-"""Hints from shims: a named pipe in the state home, so that also shims of an earlier supervisor are heard.
+"""Hints from shims, and of cancels: a named pipe in the state home.
+
+So also the shims of an earlier supervisor are heard.
 
 A hint only says where to look; whoever is told reads the record on disk. Anything that is no hint is
 ignored: any process of this user can write here.
@@ -7,6 +9,7 @@ ignored: any process of this user can write here.
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 import stat
@@ -15,16 +18,43 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from ..messages.internal import ShimNoticed
+from ..messages.internal import CancelNoticed, ShimNoticed
 from ..messages.job import JOB_ID
+from ..state.home import Home
 from .base import Directory, log
 
 LINE_CAP = 4096
+_CANCELS = ("cancel", "cancel-at-once")
 
 
 def job_actor(job_id: str) -> str:
     """Return the name of a job's actor."""
     return f"job:{job_id}"
+
+
+def notices_path(home: Home, attached_pid: int | None) -> Path:
+    """Return the pipe of a command that supervises by itself, or the supervisor's (None)."""
+    return home.root / ("notices" if attached_pid is None else f"notices.{attached_pid}")
+
+
+def pass_on_cancel(home: Home, job_id: str, *, at_once: bool) -> bool:
+    """Hint to the trees of other processes that a cancel was journalled; whose job it is heeds it.
+
+    Returns whether anybody reads at all. Pipes that killed commands left are removed on the way.
+    """
+    line = json.dumps({"job": job_id, "what": _CANCELS[at_once]}) + "\n"
+    told = False
+    for path in home.root.glob(f"{notices_path(home, None).name}*"):
+        try:
+            descriptor = os.open(path, os.O_WRONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
+        except OSError as error:
+            if error.errno == errno.ENXIO and path != notices_path(home, None):
+                path.unlink(missing_ok=True)
+            continue
+        with contextlib.suppress(OSError):
+            told = (stat.S_ISFIFO(os.fstat(descriptor).st_mode) and os.write(descriptor, line.encode()) > 0) or told
+        os.close(descriptor)
+    return told
 
 
 class Notices:
@@ -74,8 +104,11 @@ class Notices:
             return
         try:
             hint = json.loads(line)
-            job = hint["job"]
-            notice = ShimNoticed(what=hint["what"], survivors=tuple(hint.get("survivors", ())))
+            job, what = hint["job"], hint["what"]
+            if what in _CANCELS:
+                self._directory.tell("jobs", CancelNoticed(job_id=job, at_once=what != "cancel"))
+                return
+            notice = ShimNoticed(what=what, survivors=tuple(hint.get("survivors", ())))
         except (ValueError, TypeError, KeyError, RecursionError, ValidationError):
             return
         if isinstance(job, str) and JOB_ID.match(job):

@@ -82,7 +82,7 @@ class Pump:
             tail = self._tails.get(job_id)
             if tail is not None:
                 tail.in_flight = max(0, tail.in_flight - 1)
-                if tail.due > 0 and tail.in_flight == IN_FLIGHT - 1:
+                if tail.in_flight == IN_FLIGHT - 1:  # until now it was left out of every round
                     tail.due = 0.0
                     self._condition.notify()
 
@@ -185,6 +185,8 @@ class Pump:
         except OSError:
             tail.missing = True
             return b""
+        if not data and tail.ends is not None:
+            tail.missing = True  # it was cut short after the end was asked for
         tail.offsets[stream] += len(data)
         return data
 

@@ -15,6 +15,7 @@ from .base import Directory
 from .board import Board
 from .clock import Clock
 from .feed import Feed
+from .lock import HomeLock
 from .model_book import ModelBook
 from .pump import Pump
 from .spawner import Spawner
@@ -34,6 +35,8 @@ class Services:
     spawner: Spawner
     lane: Callable[[str], Lane | None]
     """Name → lane, user-declared ones included; None when it is gone."""
+    lock: HomeLock
+    """Ours, or to be taken before a job is adopted."""
     models: ModelBook
     """The person's own models, and the cached catalogue."""
     accounts: Accounts = field(default_factory=Accounts)

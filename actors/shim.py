@@ -170,6 +170,10 @@ def become_delegate(
     gate_read, gate_write, report = pipes
     try:
         os.setsid()
+        for number in range(1, signal.NSIG):
+            if number not in (signal.SIGKILL, signal.SIGSTOP):
+                with contextlib.suppress(OSError, ValueError):
+                    signal.signal(number, signal.SIG_DFL)
         os.close(gate_write)
         if os.read(gate_read, 1) != b"g":
             os._exit(126)
@@ -177,10 +181,6 @@ def become_delegate(
         for target, source in enumerate(streams):
             # moved above 2 first, so that a source is never overwritten before its turn
             os.dup2(fcntl.fcntl(source, fcntl.F_DUPFD_CLOEXEC, 3), target)
-        for number in range(1, signal.NSIG):
-            if number not in (signal.SIGKILL, signal.SIGSTOP):
-                with contextlib.suppress(OSError, ValueError):
-                    signal.signal(number, signal.SIG_DFL)
         umask = launch.get("umask")
         os.umask(umask if isinstance(umask, int) else 0o022)
         os.execve(argv[0], argv, env)

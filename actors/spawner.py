@@ -13,6 +13,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 from .base import log
@@ -31,6 +32,7 @@ class Spawner:
         self._fifo = fifo
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
+        self._started_at = 0.0
 
     def spawn(self, folder: Path, attempt: int) -> None:
         """Ask for the shim of one attempt.
@@ -50,6 +52,17 @@ class Spawner:
                 self._end()
             raise SpawnError("no process can be started for the job")
 
+    def suspect(self, asked_at: float) -> None:
+        """Replace the forking process: it was asked at ``asked_at`` (monotonic seconds) and did nothing.
+
+        A later one is left alone. What waits in the old one's pipe is lost, which is harmless.
+        """
+        with self._lock:
+            if self._process is not None and self._started_at <= asked_at:
+                log.warning("the forking process %d does not fork: replaced", self._process.pid)
+                self._process.kill()
+                self._end()
+
     def close(self) -> None:
         """End the forking process. Shims live on."""
         with self._lock:
@@ -58,6 +71,7 @@ class Spawner:
     def _ready(self) -> subprocess.Popen[bytes]:
         if self._process is not None and self._process.poll() is None:
             return self._process
+        self._started_at = time.monotonic()
         isolation = ("-I", "-S") if sys.platform == "linux" else ("-I",)
         try:
             self._process = subprocess.Popen(

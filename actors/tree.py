@@ -52,7 +52,7 @@ def _under(identity: Identity, rows: dict[int, ProcessRow]) -> list[ProcessRow]:
     """Return a process that our records name, its descendants, and the members of its group and session."""
     row = rows.get(identity.pid)
     if row is not None and judge(row, identity.started) == "gone":
-        return []  # its pid is a stranger's now: its group had no members left, and a group of that id is the stranger's
+        return []  # its pid is a stranger's now: its group had no members left, and one of that id is the stranger's
     # An id is not given to anyone else while it names a group with members; ours are newer than its leader.
     both = members(rows, pgid=identity.pid) + members(rows, sid=identity.pid)
     group = [member for member in both if member.started >= identity.started]

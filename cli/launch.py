@@ -31,6 +31,9 @@ _LOG_TAIL = 64 * 1024
 LEFT_S = 2.0
 """How long another client's supervisor, for which ours left, is waited for before the next is tried."""
 
+LEFT = 3
+"""So many times in a row that nobody comes to listen mean that a command holds the lock, not a supervisor."""
+
 KILLED = 3
 """So many new supervisors that are killed before they listen mean that none can be had here."""
 
@@ -102,7 +105,7 @@ def _start(root: str) -> Channel:
     log = f"{root}/supervisor.log"
     before = _size(log)
     deadline = time.monotonic() + START_S
-    killed = 0
+    killed = left = 0
     while True:
         try:
             child = _spawn(root, log)
@@ -116,6 +119,9 @@ def _start(root: str) -> Channel:
             killed += child.returncode != 0
             if killed >= KILLED:
                 raise CannotDetachError(f"the supervisor was killed {killed} times while it started") from None
+            left += child.returncode == 0
+            if left >= LEFT and not _supervisor_alive(root):
+                raise CannotDetachError("another command looks after the jobs by itself") from None
 
 
 def _spawn(root: str, log: str) -> subprocess.Popen[bytes]:
@@ -198,6 +204,11 @@ def _cause(log: str, before: int) -> str:
     except OSError:
         return ""
     return next((one_line(line, 300) for line in reversed(lines) if line.strip()), "")
+
+
+def _supervisor_alive(root: str) -> bool:
+    seen = read_supervisor_file(root)
+    return seen is not None and alive(seen)
 
 
 def alive(seen: Mapping[str, Any]) -> bool:

@@ -184,7 +184,7 @@ def _lane(name: str, row: LaneFile, source: str) -> Lane:
         vehicle=PurePath(program).name if binary else name,
         summary=row.summary,
         homepage=row.homepage,
-        install=row.install or f"Install {program}, which {source} names.",
+        install=_install(row),
         binary=binary,
         version_argv=row.version_argv,
         verbs={verb: what.posture for verb, what in row.verbs.items()},
@@ -210,6 +210,10 @@ def _lane(name: str, row: LaneFile, source: str) -> Lane:
     )
 
 
+def _install(row: LaneFile) -> str:
+    return row.install or f"Install {row.argv[0]}, or name it by an absolute path in the lane's file."
+
+
 def _parser(output: str, _task: Task) -> Parser:
     module, class_name = OUTPUTS[output]
     make: Callable[[], Parser] = getattr(importlib.import_module(module, __package__), class_name)
@@ -228,7 +232,7 @@ def _plan(name: str, row: LaneFile, task: Task, host: Host) -> Launch | Refused:
         return prompt
     program = _program(row, host)
     if program is None:
-        return missing_program(str(row.argv[0]), row.install or "install it, or name it by an absolute path")
+        return missing_program(str(row.argv[0]), _install(row))
     values = {
         "prompt": task.prompt,
         "prompt_file": f"{{job}}/{PROMPT_FILE}",
@@ -304,6 +308,6 @@ def _expand(items: Argv, values: dict[str, str]) -> Iterable[str]:
 def _probe(name: str, row: LaneFile, facts: ProbeFacts) -> Readiness:
     program = _program(row, facts.host)
     if program is None:
-        return Readiness(level=ReadinessLevel.ABSENT, detail=f"{row.argv[0]} is not on PATH", fix=row.install)
+        return Readiness(level=ReadinessLevel.ABSENT, detail=f"{row.argv[0]} is not on PATH", fix=_install(row))
     version = version_of(facts.version_output)
     return Readiness(level=ReadinessLevel.INSTALLED, detail=f"{program}, declared as {name}", version=version)

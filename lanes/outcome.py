@@ -14,7 +14,7 @@ from typing import Protocol
 from ..messages.job import ExitStatus
 from ..messages.lane_events import FailureKind, MarkerKind
 from ..messages.vocabulary import JobState, Verb
-from .evidence import Evidence
+from .evidence import Evidence, hopeless
 from .values import clip
 
 REASON_CHARS = 200
@@ -202,6 +202,9 @@ def _watched(case: Case) -> Verdict:
     state = case.watchdog.state if case.watchdog is not None else JobState.WEDGED
     if state not in EXIT_CODES or state in (JobState.DONE, JobState.DONE_UNVERIFIED):
         state = JobState.WEDGED  # a watchdog can't vouch for work
+    kind = hopeless(case.evidence)
+    if state is JobState.FAILED and kind is not None:
+        return _verdict(case, state, kind.value, f"{FAILURE_WORDS[kind]}, and its retries were not waited for")
     reason = case.watchdog.reason if case.watchdog is not None else None
     return _verdict(case, state, state.value, reason)
 

@@ -58,6 +58,14 @@ class ShimNoticed(Message):
     survivors: tuple[int, ...] = ()
 
 
+class CancelNoticed(Message):
+    """Notices → Jobs: another process journalled a cancel of this job. The journal is the truth, not the hint."""
+
+    kind: Literal["cancel.noticed"] = "cancel.noticed"
+    job_id: JobId
+    at_once: bool = False
+
+
 class TickDue(Message):
     """Clock → Job: look at the process and let the watchdog think."""
 
@@ -128,6 +136,7 @@ Internal = Annotated[
     | OutputArrived
     | OutputDrained
     | ShimNoticed
+    | CancelNoticed
     | TickDue
     | TreeLooked
     | TreeEnded

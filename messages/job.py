@@ -12,9 +12,8 @@ from .vocabulary import JOB_ID_PATTERN, Effort, JobState, Tier, Verb
 
 JobId = Annotated[str, StringConstraints(pattern=JOB_ID_PATTERN)]
 LaneName = Annotated[str, StringConstraints(pattern=r"^([a-z][a-z0-9_.:-]{0,63}|acp:[^\x00-\x1f\x7f]{1,500})$")]
-ModelName = Annotated[
-    str, StringConstraints(pattern=r"^[A-Za-z0-9_.:/~+@-]{1,512}(\[[A-Za-z0-9]+\])?$", max_length=520)
-]
+ModelName = Annotated[str, StringConstraints(pattern=r"^[^\x00-\x1f\x7f]{1,1024}$")]
+"""What may be a model's name is the catalog's to judge: it may hold a path of the person's own."""
 Label = Annotated[str, StringConstraints(pattern=r"^[^\x00-\x1f\x7f]{1,80}$")]
 
 JOB_ID = re.compile(JOB_ID_PATTERN)

@@ -18,183 +18,40 @@ only decides what follows.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields, replace
-from enum import StrEnum
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, assert_never
 
 from ..messages.vocabulary import TERMINAL_STATES, JobState
-from .watchdog import Cause, Policy, Watch, alarm, close_look_due, next_deadline_s
-
-
-class IllegalEvent(Exception):
-    """An event that can't happen in this state: a bug, so the actor crashes on it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Now:
-    """Both clocks, in seconds. They drift apart when the machine sleeps or the wall clock is set."""
-
-    wall: float
-    mono: float
-
-
-class ProcessState(StrEnum):
-    """What the kernel says of a process that our records name by pid, start time and boot."""
-
-    RUNNING = "running"
-    STOPPED = "stopped"
-    ZOMBIE = "zombie"
-    GONE = "gone"
-
-
-# --- events: what was seen -------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class SlotGranted:
-    """The queue lets the job start."""
-
-
-@dataclass(frozen=True, slots=True)
-class Relaunched:
-    """A launch was proved never to have happened (its claim was still free): the next attempt may start."""
-
-
-@dataclass(frozen=True, slots=True)
-class Spawned:
-    """The delegate's process exists."""
-
-
-@dataclass(frozen=True, slots=True)
-class Life:
-    """Output came. Flags say what it proved."""
-
-    initialised: bool = False
-    wrote: bool = False
-    acted: bool = False
-    """The delegate spoke or called a tool: an earlier final event was not final."""
-
-
-@dataclass(frozen=True, slots=True)
-class FinalSeen:
-    """The CLI's own final event came; the process should leave by itself now."""
-
-
-@dataclass(frozen=True, slots=True)
-class LimitWait:
-    """The CLI says that it waits for its provider."""
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """A signed NEED_INPUT marker came and the process is still there."""
-
-
-@dataclass(frozen=True, slots=True)
-class Hopeless:
-    """What the CLI is doing can't succeed (it retries a rejected key, it meets only refusals)."""
-
-    cause: Cause
-
-
-@dataclass(frozen=True, slots=True)
-class Tick:
-    """Time passed; the delegate's process was looked at."""
-
-    process: ProcessState
-
-
-@dataclass(frozen=True, slots=True)
-class Looked:
-    """The answer to a ``LookClosely`` effect."""
-
-    files: bool
-    """Something under the work tree changed since the last sign of life."""
-    busy: bool
-    """The process tree used a noticeable share of a processor since the last look."""
-
-
-@dataclass(frozen=True, slots=True)
-class CancelRequested:
-    """Somebody asked for the end of the job."""
-
-    at_once: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Exited:
-    """The delegate's process is gone; the exit record, if there is one, is on disk."""
-
-
-@dataclass(frozen=True, slots=True)
-class Judged:
-    """The verdict on all evidence (``lanes/outcome.py``)."""
-
-    state: JobState
-
-
-@dataclass(frozen=True, slots=True)
-class Revised:
-    """Evidence that came after a watchdog's or a lost exit's verdict, of the same attempt."""
-
-    state: JobState
-    attempt: int
-
-
-Event = (
-    SlotGranted
-    | Relaunched
-    | Spawned
-    | Life
-    | FinalSeen
-    | LimitWait
-    | Asked
-    | Hopeless
-    | Tick
-    | Looked
-    | CancelRequested
-    | Exited
-    | Judged
-    | Revised
+from .job_events import (
+    Announce,
+    Asked,
+    CancelRequested,
+    Effect,
+    EndTree,
+    Event,
+    Exited,
+    FinalSeen,
+    Hopeless,
+    Judge,
+    Judged,
+    Launch,
+    Life,
+    LimitWait,
+    LookClosely,
+    Looked,
+    Now,
+    ProcessState,
+    Relaunched,
+    Revised,
+    SlotGranted,
+    Spawned,
+    Tick,
 )
+from .watchdog import Cause, Policy, Watch, alarm, answer_awaited, close_look_due, next_deadline_s
 
 
-# --- effects: what is to be done --------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Launch:
-    """Ask for a shim for this attempt; the decision must be journalled first."""
-
-    attempt: int
-
-
-@dataclass(frozen=True, slots=True)
-class LookClosely:
-    """Look at files and processor time; answer with ``Looked``."""
-
-
-@dataclass(frozen=True, slots=True)
-class EndTree:
-    """End the delegate and everything it started."""
-
-    cause: Cause
-    grace_s: float
-
-
-@dataclass(frozen=True, slots=True)
-class Judge:
-    """Read what is left of the output, then answer with ``Judged``."""
-
-
-@dataclass(frozen=True, slots=True)
-class Announce:
-    """Say this to whoever watches."""
-
-    sentence: str
-
-
-Effect = Launch | LookClosely | EndTree | Judge | Announce
+class IllegalEvent(Exception):  # noqa: N818  it says what happened
+    """An event that can't happen in this state: a bug, so the actor crashes on it."""
 
 
 # --- the table ----------------------------------------------------------------------------------
@@ -204,10 +61,14 @@ RUNNING_STATES = frozenset({S.RUNNING, S.STALLED, S.EXPLORING, S.NO_PROGRESS_WRI
 REVOCABLE = frozenset({S.WEDGED, S.TIMEOUT, S.INTERRUPTED, S.FAILED})
 """Verdicts that later evidence of the same attempt may replace."""
 
+LONGEST_S = 400 * 86400.0
+"""No time in a snapshot is believed to be longer."""
+
 DOUBTS = (S.RUNNING, S.EXPLORING, S.NO_PROGRESS_WRITES, S.STALLED)
 """Live states in which a tick may show a doubt, from none to the gravest; a graver one replaces a lighter one."""
 
 _VERDICTS = frozenset(TERMINAL_STATES)
+_REVISIONS = frozenset({S.DONE, S.DONE_UNVERIFIED, S.BLOCKED, S.PERMISSION_BLOCKED, S.FAILED})
 
 
 def _running_row(state: JobState) -> dict[type[Event], frozenset[JobState]]:
@@ -234,7 +95,7 @@ TRANSITIONS: Mapping[JobState, Mapping[type[Event], frozenset[JobState]]] = {
         Judged: _VERDICTS,
     },
     S.LAUNCHING: {
-        Relaunched: frozenset({S.LAUNCHING, S.CANCELED}),
+        Relaunched: frozenset({S.LAUNCHING, S.CANCELED, S.FAILED}),
         Spawned: frozenset({S.RUNNING}),
         CancelRequested: frozenset({S.LAUNCHING}),
         Tick: frozenset({S.LAUNCHING}),
@@ -248,7 +109,7 @@ TRANSITIONS: Mapping[JobState, Mapping[type[Event], frozenset[JobState]]] = {
             CancelRequested: frozenset({state}),
             Tick: frozenset({state}),
             Looked: frozenset({state}),
-            **({Revised: frozenset({S.DONE, S.DONE_UNVERIFIED, S.BLOCKED, state})} if state in REVOCABLE else {}),
+            **({Revised: _REVISIONS | {state}} if state in REVOCABLE else {}),
         }
         for state in sorted(TERMINAL_STATES)
     },
@@ -264,15 +125,17 @@ class JobMachine:
     attempt: int = 0
     mono: float | None = None
     """Monotonic time of the last event, for the next one's difference."""
-    watch: Watch = Watch()
+    watch: Watch = field(default_factory=Watch)
     cause: Cause | None = None
     """Why the tree is being ended, once it is."""
-    kills: int = 0
-    """How often the end of the tree was asked for."""
+    forced: bool = False
+    """Whether it was to end at once."""
     exited: bool = False
     stopped: bool = False
     missing: int = 0
     """Ticks in a row in which the delegate was a zombie or gone with no exit seen."""
+    paused: bool = False
+    """The last event came after a gap."""
 
     @property
     def ended(self) -> bool:
@@ -290,18 +153,40 @@ def restore(values: Mapping[str, Any]) -> JobMachine:
 
     The monotonic time is dropped: it means nothing to another process, so the gap is not counted.
     """
-    watch = Watch()
-    raw = values.get("watch")
-    if isinstance(raw, Mapping):
-        known = {f.name: raw[f.name] for f in fields(Watch) if type(raw.get(f.name)) is type(f.default)}
-        watch = replace(watch, **known)
+    raw, attempt = values.get("watch"), values.get("attempt", 0)
     try:
         state = JobState(values.get("state", JobState.QUEUED))
         cause = Cause(values["cause"]) if values.get("cause") else None
-        attempt = int(values.get("attempt", 0))
     except (ValueError, TypeError):
         return JobMachine()
-    return JobMachine(state=state, attempt=attempt, watch=watch, cause=cause)
+    if type(attempt) is not int or attempt < 0:
+        return JobMachine()
+    return JobMachine(
+        state=state, attempt=attempt, watch=_restored(raw if isinstance(raw, Mapping) else {}), cause=cause
+    )
+
+
+def _restored(raw: Mapping[str, Any]) -> Watch:
+    """Return the watch of a snapshot. What was under way (a look, an end) is asked for anew."""
+
+    def flag(name: str) -> bool:
+        return raw.get(name) is True
+
+    def seconds(name: str, default: float) -> float:
+        value: Any = raw.get(name)
+        return float(value) if type(value) in (int, float) and -1.0 <= value <= LONGEST_S else default
+
+    final_s = seconds("final_s", -1.0)
+    return Watch(
+        age_s=max(0.0, seconds("age_s", 0.0)),
+        silent_s=max(0.0, seconds("silent_s", 0.0)),
+        initialised=flag("initialised"),
+        wrote=flag("wrote"),
+        final_s=final_s if final_s >= 0 else None,
+        extended=flag("extended"),
+        looked_s=seconds("looked_s", -1.0),
+        looked_age_s=seconds("looked_age_s", -1.0),
+    )
 
 
 def recall(machine: JobMachine, *, initialised: bool, wrote: bool) -> JobMachine:
@@ -323,6 +208,7 @@ def step(machine: JobMachine, event: Event, now: Now, policy: Policy) -> tuple[J
         raise IllegalEvent(f"{type(event).__name__} in state {machine.state.value}")
     advanced, gap = _advance(machine, now, policy)
     result, effects = _decide(advanced, event, policy)
+    result = _timed(result)
     if result.state not in row[type(event)]:
         raise IllegalEvent(f"{type(event).__name__}: {machine.state.value} to {result.state.value}")
     if gap:
@@ -348,7 +234,16 @@ def _advance(machine: JobMachine, now: Now, policy: Policy) -> tuple[JobMachine,
     else:
         credited = passed
     waiting = machine.state in (JobState.WAITING_LIMIT, JobState.NEEDS_ANSWER)
-    return replace(machine, mono=now.mono, watch=machine.watch.older(credited, silent=not waiting)), gap
+    watch = machine.watch.older(credited, silent=not waiting)
+    # Nothing is judged right after a gap, but the next event is, also if it comes after one more.
+    return replace(machine, mono=now.mono, watch=watch, paused=gap > 0 and not machine.paused), gap
+
+
+def _timed(machine: JobMachine) -> JobMachine:
+    """Return the machine with the time of its tree's end running, from when that was first asked for."""
+    if machine.cause is None or machine.watch.ending_s is not None or machine.state not in RUNNING_STATES:
+        return machine
+    return replace(machine, watch=replace(machine.watch, ending_s=0.0))
 
 
 def _decide(machine: JobMachine, event: Event, policy: Policy) -> tuple[JobMachine, tuple[Effect, ...]]:  # noqa: C901, PLR0911, PLR0912  one flat match, a line or a call per event
@@ -359,11 +254,14 @@ def _decide(machine: JobMachine, event: Event, policy: Policy) -> tuple[JobMachi
         case Relaunched():
             if machine.cause is not None:
                 return replace(machine, state=S.CANCELED), ()
+            if machine.attempt >= policy.launches:
+                return replace(machine, state=S.FAILED), ()
             attempt = machine.attempt + 1
             return replace(machine, attempt=attempt), (Launch(attempt),)
         case Spawned():
             spawned = replace(machine, state=S.RUNNING, watch=Watch())
-            return spawned, (EndTree(machine.cause, policy.kill_grace_s),) if machine.cause else ()
+            grace_s = 0.0 if machine.forced else policy.kill_grace_s
+            return spawned, (EndTree(machine.cause, grace_s),) if machine.cause else ()
         case Life():
             return _life(machine, event)
         case FinalSeen():
@@ -406,7 +304,7 @@ def _end(machine: JobMachine, cause: Cause, policy: Policy) -> tuple[JobMachine,
     """Ask for the end of the tree, once: the first cause is the cause."""
     if machine.cause is not None or machine.exited:
         return machine, ()
-    return replace(machine, cause=cause, kills=1), (EndTree(cause, policy.kill_grace_s),)
+    return replace(machine, cause=cause), (EndTree(cause, policy.kill_grace_s),)
 
 
 def _cancel(machine: JobMachine, policy: Policy, *, at_once: bool) -> tuple[JobMachine, tuple[Effect, ...]]:
@@ -414,9 +312,9 @@ def _cancel(machine: JobMachine, policy: Policy, *, at_once: bool) -> tuple[JobM
         return machine, ()
     if machine.state is S.QUEUED:
         return replace(machine, state=S.CANCELED, cause=Cause.CANCEL), ()
-    if machine.cause is not None and not at_once:
+    if machine.forced or (machine.cause is not None and not at_once):
         return machine, ()
-    canceled = replace(machine, cause=machine.cause or Cause.CANCEL, kills=machine.kills + 1)
+    canceled = replace(machine, cause=machine.cause or Cause.CANCEL, forced=at_once)
     if machine.state is S.LAUNCHING:
         return canceled, ()
     return canceled, (EndTree(Cause.CANCEL, 0.0 if at_once else policy.kill_grace_s),)
@@ -431,6 +329,8 @@ def _tick(machine: JobMachine, process: ProcessState, policy: Policy) -> tuple[J
             return replace(seen, exited=True), (Judge(),)
         return seen, ()
     machine = replace(machine, missing=0)
+    if machine.watch.ending_s is not None and machine.watch.ending_s >= policy.end_s:
+        return replace(machine, exited=True), (Announce("its processes would not end: judged without it"), Judge())
     if process is ProcessState.STOPPED:
         stopped = replace(machine, stopped=True, state=S.STALLED)
         said: tuple[Effect, ...] = () if machine.stopped else (Announce("the delegate's process is stopped (SIGSTOP)"),)
@@ -444,10 +344,10 @@ def _raise_alarm(
     machine: JobMachine, policy: Policy, said: tuple[Effect, ...]
 ) -> tuple[JobMachine, tuple[Effect, ...]]:
     """Follow the watchdog: end the tree, show a doubt, or look closer before either."""
-    if machine.cause is not None:
+    if machine.cause is not None or machine.paused or answer_awaited(machine.watch, policy):
         return machine, said
     if close_look_due(machine.watch, policy) and not machine.stopped:
-        return replace(machine, watch=replace(machine.watch, looking=True)), (*said, LookClosely())
+        return replace(machine, watch=replace(machine.watch, looking_s=0.0)), (*said, LookClosely())
     return _follow(machine, policy, said)
 
 
@@ -468,15 +368,51 @@ def _follow(machine: JobMachine, policy: Policy, said: tuple[Effect, ...]) -> tu
 
 
 def _looked(machine: JobMachine, event: Looked, policy: Policy) -> tuple[JobMachine, tuple[Effect, ...]]:
-    if machine.state not in RUNNING_STATES or machine.exited:
+    if machine.state not in RUNNING_STATES or machine.exited or machine.cause is not None:
         return machine, ()
-    looked = replace(machine.watch, looking=False, looked_s=machine.watch.silent_s, looked_age_s=machine.watch.age_s)
+    looked = replace(machine.watch, looking_s=None, looked_s=machine.watch.silent_s, looked_age_s=machine.watch.age_s)
     machine = replace(machine, watch=looked)
     if event.files or event.busy:
         watch = looked.alive(initialised=event.files or not policy.streamed, wrote=event.files)
         cleared = {S.STALLED} if not event.files else {S.STALLED, S.EXPLORING, S.NO_PROGRESS_WRITES}
         state = S.RUNNING if machine.state in cleared and not machine.stopped else machine.state
         return replace(machine, watch=watch, state=state), ()
-    if machine.cause is not None:
-        return machine, ()
-    return _follow(machine, policy, ())
+    return (machine, ()) if machine.paused else _follow(machine, policy, ())
+
+
+__all__ = [
+    "DOUBTS",
+    "REVOCABLE",
+    "RUNNING_STATES",
+    "TRANSITIONS",
+    "Announce",
+    "Asked",
+    "CancelRequested",
+    "Effect",
+    "EndTree",
+    "Event",
+    "Exited",
+    "FinalSeen",
+    "Hopeless",
+    "IllegalEvent",
+    "JobMachine",
+    "Judge",
+    "Judged",
+    "Launch",
+    "Life",
+    "LimitWait",
+    "LookClosely",
+    "Looked",
+    "Now",
+    "ProcessState",
+    "Relaunched",
+    "Revised",
+    "SlotGranted",
+    "Spawned",
+    "Tick",
+    "next_tick_s",
+    "recall",
+    "restore",
+    "snapshot",
+    "step",
+]

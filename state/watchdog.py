@@ -56,6 +56,8 @@ TIER_WINDOWS: dict[Tier, tuple[float, float, float]] = {
 }
 """Tier → seconds: warn, kill, hard."""
 
+SHORTEST_POLL_S = 0.05
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Policy:
@@ -82,9 +84,15 @@ class Policy:
     final_grace_s: float = 20.0
     launch_grace_s: float = 45.0
     kill_grace_s: float = 2.0
+    end_s: float = 60.0
+    """How long the end of a tree may take, once asked for, before the verdict is given without it."""
+    look_s: float = 30.0
+    """How long the answer to a close look is waited for."""
     permission_abort: int = 3
     """Refusals under a writing verb before the job is ended; 0 is off."""
     missing_ticks: int = 2
+    launches: int = 20
+    """Most attempts at launching; each one is an unclaimed one before, so no prompt was sent."""
     look_files: bool = True
     look_depth: int = 6
 
@@ -94,7 +102,7 @@ class Policy:
         return self.poll_s * 3 + 5
 
 
-def policy_for(
+def policy_for(  # noqa: PLR0913  a lane's and a job's terms, by name
     number: Callable[[str], float | None],
     *,
     tier: Tier,
@@ -116,9 +124,12 @@ def policy_for(
         value = number(key)
         return default if value is None else value
 
+    def window(key: str, default: float) -> float:
+        return pick(key, 0.0) or default  # these can't be switched off: 0 is as good as not set
+
     warn, kill, hard = TIER_WINDOWS[tier]
-    stall_kill = pick("stall_kill", max(kill, stall_kill_floor_s or 0.0))
-    set_cap = timeout_s if timeout_s is not None else number("timeout")
+    stall_kill = window("stall_kill", max(kill, stall_kill_floor_s or 0.0))
+    set_cap = timeout_s if timeout_s is not None else number("timeout") or None
     hard_s = set_cap if set_cap is not None else max(hard, stall_kill)
     base = Policy()
     explore_warn = pick("nowrite_warn", base.explore_warn_s)
@@ -126,11 +137,11 @@ def policy_for(
         verb=verb,
         streamed=streamed,
         agentic=agentic,
-        poll_s=pick("poll", base.poll_s),
-        stall_warn_s=min(pick("stall_warn", warn), stall_kill),
+        poll_s=max(SHORTEST_POLL_S, window("poll", base.poll_s)),
+        stall_warn_s=min(window("stall_warn", warn), stall_kill),
         stall_kill_s=stall_kill,
         hard_s=hard_s,
-        hard_max_s=hard_s if set_cap is not None else pick("timeout_max", 3 * hard_s),
+        hard_max_s=hard_s if set_cap is not None else window("timeout_max", 3 * hard_s),
         first_output_s=pick("noinit_secs", first_output_s if first_output_s is not None else base.first_output_s),
         explore_warn_s=explore_warn,
         explore_kill_s=pick("nowrite_kill", stall_kill),
@@ -157,7 +168,10 @@ class Watch:
     final_s: float | None = None
     """Since the CLI's own final event."""
     extended: bool = False
-    looking: bool = False
+    ending_s: float | None = None
+    """Since the end of the tree was asked for."""
+    looking_s: float | None = None
+    """Since a close look was asked for that is not answered yet."""
     looked_s: float = -1.0
     """``silent_s`` at the last close look that found nothing; -1 when none is valid."""
     looked_age_s: float = -1.0
@@ -170,6 +184,8 @@ class Watch:
             age_s=self.age_s + seconds,
             silent_s=self.silent_s + (seconds if silent else 0.0),
             final_s=None if self.final_s is None else self.final_s + seconds,
+            ending_s=None if self.ending_s is None else self.ending_s + seconds,
+            looking_s=None if self.looking_s is None else self.looking_s + seconds,
         )
 
     def alive(self, *, initialised: bool = False, wrote: bool = False) -> Watch:
@@ -202,36 +218,49 @@ def alarm(watch: Watch, policy: Policy) -> Alarm:
     return Alarm(watch=watch)
 
 
+def answer_awaited(watch: Watch, policy: Policy) -> bool:
+    """Whether a close look is under way whose answer may still change the judgement; the last cap never waits."""
+    under_way = watch.looking_s is not None and watch.looking_s < policy.look_s
+    return under_way and watch.final_s is None and watch.age_s < policy.hard_max_s
+
+
 def close_look_due(watch: Watch, policy: Policy) -> bool:
-    """Whether somebody must look at files and processor time before silence may be judged."""
-    if watch.looking or watch.final_s is not None:
+    """Whether somebody must look at files and processor time before the next rule may be trusted."""
+    if watch.looking_s is not None or watch.final_s is not None:
         return False
-    thresholds = [policy.stall_warn_s, policy.stall_kill_s]
+    silences = [policy.stall_warn_s, policy.stall_kill_s]
+    ages: list[float] = []
     if _first_output_applies(watch, policy):
-        thresholds.append(max(0.0, policy.first_output_s - watch.age_s + watch.silent_s))
+        ages.append(policy.first_output_s)
+    if policy.hard_s < policy.hard_max_s and watch.silent_s >= policy.stall_warn_s:
+        ages.append(policy.hard_s)  # a silent one is extended only for what it does elsewhere
     if not watch.wrote and _writes_expected(policy):
-        thresholds.append(policy.explore_kill_s)
-        since_look = watch.age_s - max(0.0, watch.looked_age_s)
-        if since_look >= policy.explore_warn_s > 0:
+        silences.append(policy.explore_kill_s)
+        ages += [policy.explore_warn_s, policy.no_progress_s, policy.no_progress_kill_s]
+        if watch.age_s - max(0.0, watch.looked_age_s) >= policy.explore_warn_s > 0:
             return True
-    if policy.hard_s <= watch.age_s < policy.hard_max_s:
-        thresholds.append(min(policy.stall_warn_s, max(watch.silent_s, policy.poll_s)))
-    return any(watch.looked_s < limit <= watch.silent_s for limit in thresholds)
+    return any(watch.looked_s < limit <= watch.silent_s for limit in silences) or any(
+        watch.looked_age_s < limit <= watch.age_s for limit in ages if limit
+    )
 
 
 def next_deadline_s(watch: Watch, policy: Policy) -> float:
     """Seconds until the next rule could fire, at most one poll, at least 50 ms."""
-    ahead = [policy.poll_s]
-    ahead += [limit - watch.silent_s for limit in (policy.stall_warn_s, policy.stall_kill_s)]
-    ahead += [limit - watch.age_s for limit in (policy.hard_s, policy.hard_max_s)]
+    silences = [policy.stall_warn_s, policy.stall_kill_s]
+    ages = [policy.hard_s, policy.hard_max_s]
     if _first_output_applies(watch, policy):
-        ahead.append(policy.first_output_s - watch.age_s)
+        ages.append(policy.first_output_s)
     if not watch.wrote and _writes_expected(policy):
-        limits = (policy.explore_warn_s, policy.no_progress_s, policy.no_progress_kill_s)
-        ahead += [limit - watch.age_s for limit in limits if limit]
+        silences.append(policy.explore_kill_s)
+        ages += [policy.explore_warn_s, policy.no_progress_s, policy.no_progress_kill_s]
+    ahead = [policy.poll_s]
+    ahead += [limit - watch.silent_s for limit in silences]
+    ahead += [limit - watch.age_s for limit in ages]
     if watch.final_s is not None:
         ahead.append(policy.final_grace_s - watch.final_s)
-    return max(0.05, min((s for s in ahead if s > 0), default=policy.poll_s))
+    if watch.ending_s is not None:
+        ahead.append(policy.end_s - watch.ending_s)
+    return max(SHORTEST_POLL_S, min(seconds for seconds in ahead if seconds > 0))
 
 
 def _first_output_applies(watch: Watch, policy: Policy) -> bool:
@@ -294,7 +323,7 @@ def _silence(watch: Watch, policy: Policy) -> Alarm | None:
 def _writes(watch: Watch, policy: Policy) -> Alarm | None:
     if watch.wrote or not _writes_expected(policy):
         return None
-    if policy.no_progress_kill_s and watch.age_s >= policy.no_progress_kill_s:
+    if policy.verb.may_write and watch.age_s >= policy.no_progress_kill_s > 0:
         return Alarm(watch=watch, cause=Cause.NO_PROGRESS, sentence=f"nothing written in {watch.age_s:.0f} s")
     if policy.no_progress_s and watch.age_s >= policy.no_progress_s and policy.verb.may_write:
         return Alarm(

@@ -107,7 +107,9 @@ def _has_result(job: Job) -> bool:
 
 def _model(job: Job) -> str | None:
     asked, seen = job.get("model"), job.get("model_observed")
-    return f"{asked} (observed: {seen})" if seen and seen != asked else (seen or asked)
+    if seen and seen != asked:
+        return f"{asked or 'its own default'} (observed: {seen})"
+    return seen or asked
 
 
 def _last_errors(path: str) -> list[str]:

@@ -68,7 +68,8 @@ def _choose(tier: Tier | None, lanes: Mapping[str, Tier]) -> ChooseByReadiness |
 
 
 def _model(ask: Ask, model: str, default_lane: str | None) -> Resolved | ChooseByReadiness | Refused:
-    if not MODEL.fullmatch(model):
+    named = model.startswith("embedded:") and model.isprintable()  # a path: any name a file can have
+    if not named and not MODEL.fullmatch(model):
         return Refused(
             code=RefusalCode.BAD_REQUEST,
             message=f"{model[:80]!r} is no model name: letters, digits and . _ : / - only, no leading dash.",

@@ -54,7 +54,10 @@ class Batch:
 
     def _task(self, number: int, seconds: float) -> str:
         pieces = "".join(
-            json.dumps({"type": "text", "text": f"job {number} piece {piece} — ümläut\n", "partial": True}, ensure_ascii=False) + "\n"
+            json.dumps(
+                {"type": "text", "text": f"job {number} piece {piece} — ümläut\n", "partial": True}, ensure_ascii=False
+            )
+            + "\n"
             for piece in range(PIECES)
         )
         size = 97  # cuts lines and characters anywhere
@@ -72,7 +75,9 @@ class Batch:
 
         def some(numbers: list[int]) -> None:
             for number in numbers:
-                self.jobs[self.home.ok("bg", "--lane", "fake", "--label", f"n{number}", "--", self.tasks[number]).strip()] = number
+                self.jobs[
+                    self.home.ok("bg", "--lane", "fake", "--label", f"n{number}", "--", self.tasks[number]).strip()
+                ] = number
 
         threads = [threading.Thread(target=some, args=(list(self.tasks)[start::4],)) for start in range(4)]
         for thread in threads:
@@ -88,14 +93,20 @@ class Batch:
         for job_id, number in self.jobs.items():
             record = self.home.ended(job_id, 60)
             expected = self.ENDS[number % len(self.ENDS)][1]
-            status = {name: value for name, value in record["exit_status"].items() if value is not None and value is not False}
+            status = {
+                name: value for name, value in record["exit_status"].items() if value is not None and value is not False
+            }
             assert status == expected, record
             assert record["state"] == "done", record
             assert self.home.result(job_id) == f"answer {number}"
             self.check_output(job_id, number)
             started = (self.proofs / str(number)).read_text().splitlines()
             assert len(started) == 1, f"job {number} was started {len(started)} times"
-            prompt = (self.home.folder(job_id) / "stdin").read_bytes() if (self.home.folder(job_id) / "stdin").exists() else None
+            prompt = (
+                (self.home.folder(job_id) / "stdin").read_bytes()
+                if (self.home.folder(job_id) / "stdin").exists()
+                else None
+            )
             if prompt is not None:
                 assert started[0].split()[1] == hashlib.sha256(prompt).hexdigest()
         ends = Counter(fact["job_id"] for fact in self.home.facts("job.ended"))
@@ -119,7 +130,7 @@ def waiting(batch: Batch) -> Iterator[subprocess.Popen[bytes]]:
     finally:
         if client.poll() is None:
             kill(client.pid)
-            client.communicate()
+            print("the waiting client said:", client.communicate())
     assert client.returncode == 0, (out[-2000:], err[-2000:])
     states = {job["job_id"]: job["state"] for job in json.loads(out)["jobs"]}
     assert states == dict.fromkeys(batch.jobs, "done"), states
@@ -130,10 +141,13 @@ def test_killed_with_twenty_jobs_at_ten_moments(home: Supervised, chance: random
     batch = Batch(home, chance, 1.0, 9.0)
     batch.submit()
     with waiting(batch):
-        for _ in range(MOMENTS):
-            # from the first instruction of a new supervisor to some time after it adopted everything
+        for moment in range(MOMENTS):
+            # From the first instruction of a new supervisor to some time after it adopted everything; never
+            # thrice in a row before it listens, which a client takes for a machine where none can be had.
             until(home.daemons, "the waiting client started a supervisor", pause=0.002)
-            time.sleep(chance.choice((chance.uniform(0, 0.35), chance.uniform(0.3, 1.0))))
+            if moment % 3 == 2:
+                until(lambda: (home.supervisor() or {}).get("pid") in home.daemons(), "it listens")
+            time.sleep(chance.uniform(0, 0.5))
             home.kill_supervisor()
     batch.check()
 

@@ -5,6 +5,7 @@ Seen on Claude Code 2.1.332 and Codex 0.171.0.
 
 from __future__ import annotations
 
+import json
 import time
 from datetime import UTC, datetime
 from typing import Any
@@ -97,7 +98,7 @@ def test_a_refused_key(make_world, lane: str) -> None:
     world = make_world([{"error": 401, "repeat": 0}])
     job, code = run(world, lane, OSRC_POLL="0.5")
     assert (job["state"], job["exit"], code) == ("failed", 1, 1)
-    assert "auth" in (job["outcome"], job["reason"])
+    assert job["outcome"] == "auth"
     # Claude Code would try ten times over three minutes: a refused key is final, and is treated so.
     assert len(world.server.main_requests) <= 6
 
@@ -111,8 +112,7 @@ def test_a_plan_limit_with_its_reset_time(make_world, lane: str) -> None:
     job, code = run(world, lane, **signed_in)
     assert (job["state"], job["outcome"], code) == ("failed", "plan-limit", 1)
     when = datetime.fromtimestamp(resets_at, UTC)
-    said = " ".join(str(job[name]) for name in ("reason", "note"))
-    assert f"{when.hour % 12 or 12}:{when.minute:02d}" in said or f"{when:%H:%M}" in said
+    assert f"the limit ends at {when:%Y-%m-%d %H:%M} UTC" in job["note"]
 
 
 @BOTH
@@ -174,3 +174,17 @@ def test_who_pays_follows_the_sign_in(make_world, signed_in: dict[str, str], kin
     job, _code = run(make_world([ANSWER]), "claude", **signed_in)
     assert job["cost"]["kind"] == kind
     assert job["cost"]["measured"] is False  # a scripted server sends no receipt
+
+
+def test_run_starts_no_hook_of_the_folder(make_world) -> None:
+    """A folder's own hooks are commands; with ``-p`` Claude Code 2.1.332 starts them unasked."""
+    world = make_world([ANSWER])
+    hooked = world.root / "hooked"
+    hook = {"hooks": [{"type": "command", "command": f"touch '{hooked}'"}]}
+    (world.repo / ".claude").mkdir()
+    (world.repo / ".claude" / "settings.json").write_text(json.dumps({"hooks": {"SessionStart": [hook]}}))
+    (world.repo / "CLAUDE.md").write_text("Our word of the day is rhubarb.")
+    job, _ = run(world, "claude")
+    assert job["state"] == "done"
+    assert not hooked.exists()
+    assert "rhubarb" in json.dumps(world.server.main_requests[0].body), "the folder's notes must still be read"

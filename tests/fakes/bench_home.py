@@ -15,6 +15,7 @@ from tempfile import TemporaryDirectory
 
 from fakes.lanes import fake_argv, lane_toml, write_lane
 from fakes.osrc_process import environment
+from outsourcerer.cli.client import Connection
 
 
 class BenchHome:
@@ -52,8 +53,6 @@ class BenchHome:
 
     def connect(self):
         """Return a new connection."""
-        from outsourcerer.cli.client import Connection
-
         return Connection(json.loads((self.home / "supervisor.json").read_text())["socket"])
 
     def request(self, lane: str, task: str) -> dict[str, object]:

@@ -82,9 +82,9 @@ class Fake:
 
     def text(self, template):
         """Fill the placeholders of a script's text."""
-        values = {"pid": str(os.getpid()), "cwd": os.getcwd(), "model": self.model or ""}
-        for name, value in values.items():
-            template = template.replace("{" + name + "}", value)
+        template = template.replace("{pid}", str(os.getpid())).replace("{model}", self.model or "")
+        if "{cwd}" in template:  # the folder may be gone, which is only then our business
+            template = template.replace("{cwd}", os.getcwd())
         if "{mark}" in template:
             template = template.replace("{mark}", read_marker_id(self.prompt) or "no-marker-id")
         return template.replace("{prompt}", self.prompt)

@@ -20,11 +20,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
-from outsourcerer.state.reader import Reader
-
 from fakes import osrc_process
 from fakes.lanes import install_fake_lanes, steps
 from fakes.osrc_process import shown
+from outsourcerer.state.reader import Reader
 
 T = TypeVar("T")
 DAEMON = b"outsourcerer.actors.daemon"
@@ -54,7 +53,12 @@ class Supervised:
     # --- commands
 
     def osrc(
-        self, *words: str | bytes, stdin: bytes | None = None, cwd: Path | str | None = None, timeout: float = 60, **more: str
+        self,
+        *words: str | bytes,
+        stdin: bytes | None = None,
+        cwd: Path | str | None = None,
+        timeout: float = 60,
+        **more: str,
     ) -> subprocess.CompletedProcess[bytes]:
         """Run one command to its end."""
         given = {**self.environ, **more}
@@ -70,13 +74,25 @@ class Supervised:
         assert done.returncode == 0, shown(done)
         return done.stdout.decode()
 
-    def bg(self, *actions: dict[str, object], verb: str = "run", lane: str = "fake", words: tuple[str, ...] = (), **more: Any) -> str:
+    def bg(
+        self,
+        *actions: dict[str, object],
+        verb: str = "run",
+        lane: str = "fake",
+        words: tuple[str, ...] = (),
+        **more: Any,
+    ) -> str:
         """Submit a job for the fake in the background; return its id."""
         task = steps(*actions)
         return self.ok("bg", verb, "--lane", lane, *words, "--", task, **more).strip()
 
     def run(
-        self, *actions: dict[str, object], verb: str = "run", lane: str = "fake", words: tuple[str, ...] = (), **more: Any
+        self,
+        *actions: dict[str, object],
+        verb: str = "run",
+        lane: str = "fake",
+        words: tuple[str, ...] = (),
+        **more: Any,
     ) -> tuple[dict[str, Any], subprocess.CompletedProcess[bytes]]:
         """Run a job to its end; return its record and the finished command."""
         done = self.osrc(verb, "--lane", lane, *words, "--", steps(*actions), **more)
@@ -143,16 +159,15 @@ class Supervised:
 
     def daemons(self) -> list[int]:
         """Pids of the supervisors of this home, listening or not."""
-        return [pid for pid, command, _ in self._processes() if DAEMON in command]
+        found = [pid for pid, command, _ in self._processes() if DAEMON in command]
+        return [
+            pid for pid in found if _parent(pid) not in found
+        ]  # a fork of one that has not yet become another program
 
     def zygotes(self) -> list[int]:
-        """Pids of the processes that fork shims (children of a supervisor)."""
-        found = []
-        for daemon in self.daemons():
-            with contextlib.suppress(OSError):
-                children = Path(f"/proc/{daemon}/task/{daemon}/children").read_text().split()
-                found += [int(pid) for pid in children if SHIM in _command(int(pid))]
-        return found
+        """Pids of the processes that fork shims: children of a supervisor."""
+        daemons = self.daemons()
+        return [pid for pid, command, _ in self._processes() if SHIM in command and _parent(pid) in daemons]
 
     def delegates(self) -> list[int]:
         """Pids of everything that bears the id of a job of this home."""
@@ -202,10 +217,9 @@ class Supervised:
     def _processes(self) -> Iterator[tuple[int, bytes, bytes]]:
         """Living processes (no zombies) whose environment or command line names this home."""
         name = os.fsencode(self.root)
-        for entry in os.listdir("/proc"):
-            if not entry.isdigit() or int(entry) == os.getpid():
+        for pid in (int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit()):
+            if pid == os.getpid():
                 continue
-            pid = int(entry)
             command = _command(pid)
             try:
                 environ = Path(f"/proc/{pid}/environ").read_bytes()
@@ -221,6 +235,15 @@ def _command(pid: int) -> bytes:
         return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ")
     except OSError:
         return b""
+
+
+def _parent(pid: int) -> int:
+    """A process's parent, 0 when it is gone."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_bytes()
+    except OSError:
+        return 0
+    return int(stat[stat.rfind(b")") + 2 :].split()[1])
 
 
 def kill(pid: int, number: int = signal.SIGKILL) -> None:

@@ -28,6 +28,7 @@ VERBS: Mapping[Verb, Posture] = {
 
 READ_TOOLS = "Read,Grep,Glob"
 WRITE_TOOLS = "Read,Edit,Write,NotebookEdit,Bash,Grep,Glob"
+NO_HOOKS = '{"disableAllHooks":true}'
 NO_SERVERS = '{"mcpServers":{}}'
 
 EFFORTS: Mapping[Effort, str] = {
@@ -77,13 +78,14 @@ def permissions(verb: Verb, allowed: str | None) -> list[str]:
     """Return the flags of a verb.
 
     Read-only is ``--tools``: tools that don't exist can't be called. ``--permission-mode plan`` is no
-    wall: in 2.1.332 a model decides there which shell command may run, and a file was written.
+    wall: in 2.1.332 a model decides there which shell command may run, and a file was written. Hooks are
+    commands too, and those of the folder's own settings ran unasked with ``-p``: they are switched off.
     """
     if verb is Verb.YOLO:
         return ["--dangerously-skip-permissions"]
     if verb is Verb.EDIT:
         return ["--permission-mode", "acceptEdits", "--allowedTools", allowed or WRITE_TOOLS]
-    return ["--tools", READ_TOOLS, "--allowedTools", READ_TOOLS]
+    return ["--tools", READ_TOOLS, "--allowedTools", READ_TOOLS, "--settings", NO_HOOKS]
 
 
 def as_root(task: Task, host: Host) -> tuple[dict[str, str], tuple[str, ...]]:

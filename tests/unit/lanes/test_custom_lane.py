@@ -33,7 +33,7 @@ def lane(text: str = BASIC, name: str = "mine") -> Lane:
 
 
 def task(prompt: str = "do it", **fields) -> Task:
-    return Task(**{"verb": Verb.RUN, "prompt": prompt, "cwd": "/work tree", **fields})
+    return Task(**{"verb": Verb.RUN, "prompt": prompt, "cwd": "/srv/a tree", **fields})
 
 
 def launch(text: str, prompt: str = "do it", **fields) -> Launch:
@@ -75,7 +75,7 @@ def test_a_prompt_in_a_command_line_is_taken_word_for_word(prompt: str) -> None:
 
 def test_what_replaces_a_placeholder_is_never_read_again() -> None:
     plan = launch(by_argv('["agent", "-p", "{prompt}", "{cwd}"]'), "{cwd} {model} {prompt} {job}")
-    assert plan.argv[2:] == ("{cwd} {model} {prompt} {job}", "/work tree")
+    assert plan.argv[2:] == ("{cwd} {model} {prompt} {job}", "/srv/a tree")
 
 
 @pytest.mark.parametrize(

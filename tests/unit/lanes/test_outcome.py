@@ -105,6 +105,14 @@ def test_a_refused_edit_with_an_answer_stays_an_answer_and_is_noted() -> None:
     assert verdict.note == "2 tool uses refused (Write, Bash)"
 
 
+def test_a_refused_key_that_was_not_waited_for_is_called_so() -> None:
+    refused = Evidence(retries=2, retry_statuses=(401, 401))
+    verdict = judge(refused, KILLED, watchdog=Found(JobState.FAILED, "auth"), failure=FailureKind.INTERRUPTED)
+    assert (verdict.state, verdict.outcome) == (JobState.FAILED, "auth")
+    assert "key was refused" in verdict.reason
+    assert judge(Evidence(), KILLED, watchdog=Found(JobState.FAILED, "gave up")).reason == "gave up"
+
+
 def test_what_contradicts_the_verdict_is_noted() -> None:
     finished = Evidence(turn=GOOD, last_terminal=DONE)
     assert "exited 3" in judge(finished, ExitStatus(code=3)).note

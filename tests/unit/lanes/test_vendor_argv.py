@@ -34,6 +34,7 @@ def test_claude_read_only_is_a_wall_of_missing_tools() -> None:
     for verb in (Verb.RUN, Verb.EXPLORE):
         assert flags(launch("claude", verb)) == (
             f"-p --output-format stream-json --verbose {EMPTY_MCP} --tools Read,Grep,Glob --allowedTools Read,Grep,Glob"
+            ' --settings {"disableAllHooks":true}'
         )
 
 

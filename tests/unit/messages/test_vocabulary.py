@@ -54,6 +54,8 @@ def request(**changes):
         {"model": "claude-opus-4-8[1m]"},
         {"model": "z-ai/glm-5.2:free"},
         {"model": "embedded:/path/model.gguf"},
+        {"model": "embedded:/my models/größer (2).gguf"},
+        {"model": "x" * 1024},
         {"label": "fix the ünit tests"},
         {"timeout_s": 0.5},
         {"lane": "or.x:y-z_1"},
@@ -66,10 +68,10 @@ def test_what_may_be_asked(changes):
 @pytest.mark.parametrize(
     "changes",
     [
-        {"model": "a b"},
+        {"model": "a\tb"},
         {"model": "x\n"},
         {"model": ""},
-        {"model": "x" * 600},
+        {"model": "x" * 1025},
         {"label": "a\nb"},
         {"label": ""},
         {"label": "x" * 81},

@@ -1,0 +1,58 @@
+"""The state home's lock: whoever holds it looks after the jobs that nobody else looks after.
+
+A lock and not a ping: a holder that is slow is not dead, and the kernel frees the lock of one that is.
+The supervisor holds it for life; a tree inside a command takes it only when it meets an orphan.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+
+from ..state.home import Home
+
+
+class HomeLock:
+    """One process's hold on the lock. Safe to use from any thread."""
+
+    def __init__(self, home: Home) -> None:
+        """Hold nothing yet."""
+        self._path = home.lock_file
+        self._guard = threading.Lock()
+        self._descriptor: int | None = None
+
+    def take(self) -> bool:
+        """Take the lock if it is free; True when it is ours, now or before. Raises OSError when it can't be opened."""
+        with self._guard:
+            if self._descriptor is None:
+                self._descriptor = self._try()
+            return self._descriptor is not None
+
+    @property
+    def held(self) -> bool:
+        """Whether it is ours."""
+        return self._descriptor is not None
+
+    def release(self) -> None:
+        """Let go; harmless when it is not held."""
+        with self._guard:
+            if self._descriptor is not None:
+                os.close(self._descriptor)
+                self._descriptor = None
+
+    def _try(self) -> int | None:
+        descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0), 0o600)
+        try:
+            if sys.platform == "win32":
+                import msvcrt  # noqa: PLC0415  Windows only
+
+                msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+            else:
+                import fcntl  # noqa: PLC0415  not on Windows
+
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            os.close(descriptor)
+            return None
+        return descriptor

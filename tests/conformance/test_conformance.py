@@ -1,0 +1,20 @@
+"""Every lane against every check."""
+
+from __future__ import annotations
+
+import pytest
+from conformance.checks import CHECKS
+from conformance.subjects import subjects
+from outsourcerer.lanes.registry import names
+
+SUBJECTS = subjects()
+
+
+def test_every_built_in_lane_is_a_subject() -> None:
+    assert set(names()) <= set(SUBJECTS)
+
+
+@pytest.mark.parametrize("check", CHECKS)
+@pytest.mark.parametrize("name", SUBJECTS)
+def test_lane(name: str, check: str) -> None:
+    CHECKS[check](SUBJECTS[name])
