@@ -12,6 +12,7 @@ A step has these keys:
     "mark": KIND     append a signed marker line of that kind
     "calls": [...]   tool calls: ``{"write": PATH, "content": T}``, ``{"shell": COMMAND}``
     "error": STATUS, "kind": "rate|quota|plan", "resets_at": EPOCH     answer with an error instead
+    "message": T     the error's words, where they are not the usual ones
     "stall": S       silence in the middle of the text, at most S seconds (it ends when the server closes)
     "drop": true     cut the connection in the middle of the text
     "bytes": B       chat only: these bytes as the whole stream body, then the end of the connection
@@ -137,6 +138,7 @@ class _Dropped(Exception):  # noqa: N818 - not an error: the script asked for it
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     server: _Http
+    chunked = False
 
     def log_message(self, *args: object) -> None:
         """Tests read ``requests``."""
@@ -218,6 +220,8 @@ class _Handler(BaseHTTPRequestHandler):
             render = renders.get(dialect, dialects.openai_error)
             reset = int(step.get("resets_at", time.time() + 3600))
             status, headers, answer = render(step["error"], step.get("kind", "rate"), reset)
+            if "message" in step:
+                answer["error"]["message"] = step["message"]
             self.answer(status, answer, headers | step.get("headers", {}))
             return
         turn = scripted_turn(dialect, body, step)
@@ -234,7 +238,10 @@ class _Handler(BaseHTTPRequestHandler):
         else:
             headers = dialects.anthropic_headers() if dialect == "anthropic" else dialects.openai_headers()
             frames = getattr(dialects, f"{dialect}_frames")(turn, model)
-            self.start_stream(headers)
+            # What real services send is chunked, so that a cut is seen as one: a body that ends with its
+            # connection, cut, looks whole to a client that waits for no end mark.
+            self.chunked = bool(step.get("drop"))
+            self.start_stream(headers | ({"transfer-encoding": "chunked"} if self.chunked else {}))
             for name, data in frames:
                 if (name, data) == HALF:
                     self.interrupt(step)
@@ -260,7 +267,8 @@ class _Handler(BaseHTTPRequestHandler):
 
     def send(self, name: str | None, data: Any) -> None:
         text = data if isinstance(data, str) else json.dumps(data)
-        self.wfile.write((f"event: {name}\n" if name else "").encode() + f"data: {text}\n\n".encode())
+        frame = (f"event: {name}\n" if name else "").encode() + f"data: {text}\n\n".encode()
+        self.wfile.write(f"{len(frame):x}\r\n".encode() + frame + b"\r\n" if self.chunked else frame)
         self.wfile.flush()
 
     def answer(self, status: int, body: dict[str, Any], headers: dict[str, str] | None = None) -> None:
