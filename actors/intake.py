@@ -127,6 +127,7 @@ def draft(  # noqa: PLR0911  one refusal after the other
     seen = effective(environment, settings, secrets="server" in lane.needs)
     host = host_for(lane, seen, settings, keys_from=environment)
     kept = guard_for(lane, request.verb, request.cwd, host, settings, home)
+    host = replace(host, walled=kept is not None and kept[1] is not None)
     return _plan(request, text, lane, resolved, host, settings, depth, mint(random(8)), kept)
 
 

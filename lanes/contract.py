@@ -66,6 +66,9 @@ class Host:
     home: str = "/"
     """The caller's home folder."""
     is_root: bool = False
+    walled: bool = False
+    """Whether this very run will see the work tree read-only, by a wall of ours (only read-only verbs of lanes
+    whose ``wall`` is ours)."""
     platform: str = "linux"
     server: str | None = None
     """Base URL of the OpenAI-compatible server found for the local lane, ``.../v1``."""
