@@ -163,6 +163,8 @@ class ProbeFacts:
     version_output: bytes | None = None
     """stdout of ``version_argv``; None when it was not run or failed."""
     version_exit: int | None = None
+    status_output: bytes | None = None
+    """stdout and stderr of ``status_argv``; None when it was not run or did not end in time."""
     credentials: frozenset[str] = frozenset()
     """Those of the lane's ``credential_files`` that exist (paths as the lane wrote them)."""
 
@@ -232,6 +234,8 @@ class Lane:
     binary: str | None
     """Program name looked up on PATH; None when the lane needs none."""
     version_argv: tuple[str, ...] = ("--version",)
+    status_argv: tuple[str, ...] | None = None
+    """A quick command of the CLI that says whether somebody is signed in; None where files or keys tell."""
     min_version: tuple[int, ...] | None = None
     tested_versions: tuple[str, ...] = ()
     verbs: Mapping[Verb, Posture]
