@@ -42,7 +42,7 @@ EXHAUSTED: Step = {"text": "(script exhausted)"}
 SIDE_TEXT = "A scripted title"
 TURNS = ("messages", "input", "contents")
 """Where the dialects keep the conversation."""
-SIDE_WORDS = ("[SUGGESTION MODE", "Generate a concise, single-line task title")
+SIDE_WORDS = ("[SUGGESTION MODE", "Generate a concise, single-line task title", "Managed memory has TWO directories")
 
 
 @dataclass(frozen=True)
