@@ -32,6 +32,8 @@ SYNONYMS: Mapping[str, str] = {
     "copilot-cli": "copilot",
     "pi-coding-agent": "pi",
     "qwen-code": "qwen",
+    "opencode-ai": "opencode",
+    "zen": "opencode",
     "gm": "gemini",
     "agy": "gemini",
     "antigravity": "gemini",
@@ -45,7 +47,5 @@ SYNONYMS: Mapping[str, str] = {
 ABSENT: Mapping[str, str] = {
     "gi": "the Gemini API",
     "ci": "Codex images",
-    "cline": "Cline",
-    "opencode": "OpenCode",
 }
 """Word → name of a lane that this version does not have."""
