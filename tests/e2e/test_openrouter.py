@@ -6,7 +6,6 @@ Seen on Claude Code 2.1.332 and Codex 0.171.0.
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -188,7 +187,7 @@ def test_a_work_tree_can_not_lead_the_key_elsewhere(gateway: MakeGateway) -> Non
 @BOTH
 def test_without_a_key_nothing_is_started(gateway: MakeGateway, lane: str) -> None:
     world = gateway([])
-    os.unlink(world.root / "home" / ".env")
+    (world.root / "home" / ".env").unlink()
     done = world.osrc("run", "--lane", lane, "--json", "Anything.")
     error = json.loads(done.stdout)["error"]
     assert (error["code"], done.returncode) == ("lane_not_ready", 1)
