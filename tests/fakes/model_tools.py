@@ -30,8 +30,9 @@ class ChatClient:
 
 
 def droid_command(command: str) -> Arguments:
-    """Droid lets the model judge its own command: ``low`` passes its read-only mode."""
-    return {"command": command, "riskLevel": "low", "riskLevelReason": "scripted", "summary": "scripted"}
+    """Droid lets the model judge its own command: ``low`` passes its read-only mode, sudo is never called that."""
+    risk = "high" if command.startswith("sudo ") else "low"
+    return {"command": command, "riskLevel": risk, "riskLevelReason": "scripted", "summary": "scripted"}
 
 
 CHAT_CLIENTS: tuple[ChatClient, ...] = (
