@@ -101,6 +101,33 @@ def test_an_edit_and_a_command_under_run_are_refused_and_seen(run: Run, lane: st
     assert "2 tool uses refused (write_file, run_shell_command)" in job["note"]
 
 
+@GEMINI
+def test_leaving_plan_mode_opens_nothing(run: Run, lane: str) -> None:
+    def steps(repo: Any) -> list[dict[str, Any]]:
+        plan = {"file_path": "p.md", "content": "A plan."}
+        leave = {"plan_path": "p.md", "plan_filename": "p.md"}
+        return [
+            {"calls": [{"raw": "write_file", "args": plan}]},
+            {"calls": [{"raw": "exit_plan_mode", "args": leave}]},
+            {"calls": [{"write": f"{repo}/no.txt", "content": "no\n"}]},
+            {"calls": [{"shell": "echo no > no.txt"}]},
+            {"calls": [{"raw": "invoke_agent", "args": {"agent_name": "generalist", "prompt": "Write no.txt."}}]},
+            ANSWER,
+        ]
+
+    job, _code, world = run(steps)
+    assert [path.name for path in world.repo.iterdir()] == [".git"]
+    assert job["progress"]["writes"] == 0
+    assert "refused" in job["note"]
+
+
+@QWEN
+def test_plan_mode_makes_no_worktree(run: Run, lane: str) -> None:
+    job, _code, world = run([{"calls": [{"raw": "enter_worktree", "args": {"name": "x"}}]}, ANSWER])
+    assert not (world.repo / ".qwen").exists()
+    assert "refused (enter_worktree)" in job["note"]
+
+
 @BOTH
 def test_a_refused_key(run: Run, lane: str) -> None:
     job, code, world = run([{"error": 401, "repeat": 0}])

@@ -10,7 +10,7 @@ A step has these keys:
 
     "text": T        say it; ``{mark}`` in it becomes the marker id that the request's prompt discloses
     "mark": KIND     append a signed marker line of that kind
-    "calls": [...]   tool calls: ``{"write": PATH, "content": T}``, ``{"shell": COMMAND}``
+    "calls": [...]   tool calls: ``{"write": PATH, "content": T}``, ``{"shell": COMMAND}``, ``{"raw": NAME, "args": {...}}``
     "error": STATUS, "kind": "rate|quota|plan", "resets_at": EPOCH     answer with an error instead
     "message": T     the error's words, where they are not the usual ones
     "stall": S       silence in the middle of the text, at most S seconds (it ends when the server closes)
