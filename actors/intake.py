@@ -84,6 +84,8 @@ class Draft:
     depth: int
     settings: Settings
     plan: Plan
+    agentic: bool
+    """Whether the delegate has tools in this very job."""
     account: Account | None = None
     """Whom it can be asked of afterwards what the job cost."""
     guard: Guard | None = None
@@ -143,6 +145,7 @@ def _plan(  # noqa: PLR0913, PLR0917  the parts of one draft
     kept: tuple[Guard, Fence | None] | None,
 ) -> Draft | Refused:
     discipline = settings.flag("build_discipline") if settings.is_set("build_discipline") else None
+    agentic = lane.agentic if lane.works is None else lane.works(request.verb, host)
     prompt = text
     if lane.scaffold:
         prompt = scaffold(
@@ -151,7 +154,7 @@ def _plan(  # noqa: PLR0913, PLR0917  the parts of one draft
             verb=request.verb,
             effort=request.effort,
             marker_id=marker_id,
-            agentic=lane.agentic,
+            agentic=agentic,
             build_discipline=discipline,
         )
     task = Task(
@@ -200,6 +203,7 @@ def _plan(  # noqa: PLR0913, PLR0917  the parts of one draft
         depth=depth,
         settings=settings,
         plan=plan,
+        agentic=agentic,
         guard=guard,
         account=account_in(host.secrets, host.environment.get(openrouter.URL)) if lane.receipts else None,
     )
@@ -269,7 +273,7 @@ def _record(draft_: Draft, job_id: str, at: float) -> JobRecord:
         cwd=request.cwd,
         local=lane.locality is Locality.LOCAL,
         streamed=lane.liveness.streamed,
-        agentic=lane.agentic,
+        agentic=draft_.agentic,
         timeout_s=request.timeout_s,
         windows={key: draft_.settings.number(key) or 0.0 for key in WINDOWS if draft_.settings.is_set(key)},
         state=JobState.QUEUED,

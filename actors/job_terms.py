@@ -19,7 +19,7 @@ def policy_of(record: JobRecord, lane: Lane) -> Policy:
         tier=record.tier,
         verb=record.verb,
         streamed=lane.liveness.streamed,
-        agentic=lane.agentic,
+        agentic=record.agentic,
         timeout_s=record.timeout_s,
         stall_kill_floor_s=lane.liveness.stall_kill_floor_s,
         first_output_s=lane.liveness.first_output_s,

@@ -250,6 +250,8 @@ class Lane:
     locality: Locality = Locality.CLOUD
     agentic: bool = True
     """Whether the delegate has tools of its own (False: it only answers in text)."""
+    works: Callable[[Verb, Host], bool] | None = None
+    """The same where it depends on the verb and on settings: then this decides."""
     scaffold: bool = True
     """Whether the prompt is wrapped with the marker protocol (False: the bare task is sent)."""
     liveness: Liveness = Liveness()

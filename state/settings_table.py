@@ -185,6 +185,15 @@ _LOCAL = (
     _number("local_timeout", 2, "bound on finding the server"),
     _number("local_gen_timeout", 900, "bound on the silence of one answer"),
     Setting("local_key", "text", "local", "key sent to the local server", secret=True),
+    _flag("local_agentic", False, "give a local model tools on read-only verbs too, through Claude Code or Codex"),
+    Setting(
+        "local_api",
+        "text",
+        "chat",
+        "what the local server speaks: chat is worked with through Claude Code, responses through Codex",
+        choices=("chat", "responses"),
+    ),
+    _text("local_tools", "tools of Claude Code that a local model gets on verbs that may write"),
 )
 
 SETTINGS: Mapping[str, Setting] = {
