@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ...messages.vocabulary import Tier
 from ..catalog.pools import COPILOT_PLAN
 from ..contract import EffortSupport, Lane, Liveness, Parser, ProbeFacts, Readiness, Task
@@ -12,7 +14,10 @@ from .events import CopilotParser
 
 MIN_VERSION = (1, 0, 0)
 TESTED_VERSIONS = ("1.0.102",)
-CREDENTIALS = ("~/.copilot/config.json",)
+CREDENTIALS = ("~/.config/gh/hosts.yml",)
+"""The GitHub CLI's sign-in, which Copilot takes. Its own is in the system's keychain, or in a file that is
+written at its first start in any case."""
+SIGN_IN = f"copilot login  (or set COPILOT_GITHUB_TOKEN, or {PROVIDER} for a provider of your own)"
 KEYS = ("COPILOT_GITHUB_TOKEN", "GH_TOKEN", "GITHUB_TOKEN", PROVIDER)
 
 
@@ -22,15 +27,20 @@ def parser(_task: Task) -> Parser:
 
 
 def probe(facts: ProbeFacts) -> Readiness:
-    """Judge by the program, its version, and whether a token or a sign-in is there; none of it is opened."""
-    return cli_readiness(
+    """Judge by the program, its version, and whether a token or the GitHub CLI's sign-in is there; none is opened."""
+    found = cli_readiness(
         facts,
         binary=BINARY,
         install=INSTALL,
-        sign_in=f"copilot login  (or set COPILOT_GITHUB_TOKEN, or {PROVIDER} for a provider of your own)",
+        sign_in=SIGN_IN,
         keys=KEYS,
         min_version=MIN_VERSION,
         tested=TESTED_VERSIONS,
+    )
+    if found.fix != SIGN_IN:
+        return found
+    return replace(
+        found, detail=f"copilot {found.version}; whether it has a sign-in of its own can't be seen from here"
     )
 
 

@@ -134,11 +134,14 @@ def test_a_provider_of_the_persons_own_is_who_pays() -> None:
     assert LANE.billing.pool == "copilot"
 
 
-def test_ready_by_token_sign_in_or_provider() -> None:
+def test_ready_by_token_the_github_clis_sign_in_or_provider() -> None:
     version = b"GitHub Copilot CLI 1.0.102.\nRun 'copilot update' to check for updates.\n"
-    assert readiness(version).level == "installed"
+    alone = readiness(version)
+    assert (alone.level, alone.tested) == ("installed", True)
+    assert "can't be seen" in alone.detail
+    assert alone.fix.startswith("copilot login")
     for found in (
-        readiness(version, credentials=("~/.copilot/config.json",)),
+        readiness(version, credentials=("~/.config/gh/hosts.yml",)),
         readiness(version, environ={"GH_TOKEN": "gho-secret"}),
         readiness(version, environ={"COPILOT_PROVIDER_BASE_URL": "http://127.0.0.1:1/v1"}),
     ):

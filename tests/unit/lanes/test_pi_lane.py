@@ -128,8 +128,11 @@ def test_model_and_effort() -> None:
     assert most.notices == ("pi has no effort max; xhigh is used.",)
 
 
-def test_ready_by_key_sign_in_or_own_models() -> None:
-    assert readiness(b"0.73.1\n").level == "installed"
+def test_ready_by_key_or_own_models() -> None:
+    alone = readiness(b"0.73.1\n")
+    assert (alone.level, alone.tested) == ("installed", True)
+    assert "can't be seen" in alone.detail
+    assert "/login" in alone.fix
     for found in (
         readiness(b"0.73.1\n", credentials=("~/.pi/agent/models.json",)),
         readiness(b"0.73.1\n", environ={"OPENAI_API_KEY": "sk-secret"}),
