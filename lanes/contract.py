@@ -23,10 +23,12 @@ from ..messages.vocabulary import Effort, Tier, Verb
 
 
 class Stream(StrEnum):
-    """Which of the delegate's two outputs some bytes came from."""
+    """Which of the delegate's outputs some bytes came from."""
 
     OUT = "out"
     ERR = "err"
+    REPORT = "report"
+    """The whole of the file that ``Lane.report`` names, after both outputs have ended."""
 
 
 class Posture(StrEnum):
@@ -261,6 +263,9 @@ class Lane:
     """Further programs the lane looks for on PATH."""
     secrets: tuple[str, ...] = ()
     """Names of the keys it needs, read one by one: the environment first, then ``~/.env``."""
+    report: str | None = None
+    """Name of a file in the job folder to which the CLI writes at its end what its stream does not tell.
+    ``plan`` puts it there empty (``Launch.files``) and names it in the command."""
     receipts: Literal["openrouter"] | None = None
     """Who can be asked afterwards what each generation named in the stream really cost."""
     needs: frozenset[Literal["server", "embedded", "bridge"]] = frozenset()

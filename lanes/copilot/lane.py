@@ -9,7 +9,7 @@ from ..catalog.pools import COPILOT_PLAN
 from ..contract import EffortSupport, Lane, Liveness, Parser, ProbeFacts, Readiness, Task
 from ..failures import classify
 from ..launching import cli_readiness
-from .argv import BINARY, INSTALL, PROVIDER, VERBS, plan
+from .argv import BINARY, INSTALL, PROVIDER, REPORT, VERBS, plan
 from .events import CopilotParser
 
 MIN_VERSION = (1, 0, 0)
@@ -48,7 +48,7 @@ LANE = Lane(
     name="copilot",
     provider="copilot",
     vehicle="copilot",
-    summary="GitHub Copilot CLI, headless, on your own plan or your own provider. Its stream tells no tokens.",
+    summary="GitHub Copilot CLI, headless, on your own plan or your own provider.",
     homepage="https://docs.github.com/copilot/how-tos/copilot-cli",
     install=INSTALL,
     binary=BINARY,
@@ -61,6 +61,7 @@ LANE = Lane(
     # It unpacks itself on its first start, and waits up to 60 s in all between five tries.
     liveness=Liveness(stall_kill_floor_s=180.0, first_output_s=180.0),
     credential_files=CREDENTIALS,
+    report=REPORT,
     default_tier=Tier.MID,
     plan=plan,
     parser=parser,

@@ -54,10 +54,8 @@ def reported(job: dict[str, Any]) -> dict[str, int]:
     return {name: count for name, count in (job["cost"]["tokens"] or {}).items() if count}
 
 
-def tokens(lane: str, requests: int) -> dict[str, int]:
-    """What a job must report after that many good answers: cached tokens apart. Copilot's stream tells none."""
-    if lane == "copilot":
-        return {}
+def tokens(requests: int) -> dict[str, int]:
+    """What a job must report after that many good answers: cached tokens apart."""
     counts = {"input": INPUT_TOKENS - CACHED_TOKENS, "cached_input": CACHED_TOKENS, "output": OUTPUT_TOKENS}
     return {name: count * requests for name, count in counts.items()}
 
@@ -77,7 +75,7 @@ def test_a_plain_answer(run: Run, lane: str) -> None:
     assert job["model"] == MODELS[lane]
     assert job["model_observed"] == {"droid": "custom:Stub-0"}.get(lane, "stub-model")
     assert [request.body["model"] for request in world.server.main_requests] == ["stub-model"]
-    assert reported(job) == tokens(lane, 1)
+    assert reported(job) == tokens(1)
     assert (job["cost"]["kind"], job["cost"]["measured"]) == ("unknown", False)
 
 
@@ -88,7 +86,7 @@ def test_a_file_edit_and_a_command(run: Run, lane: str) -> None:
     assert (world.repo / "hello.txt").read_text() == "hello\n"
     assert (world.repo / "ran.txt").read_text() == "ran\n"
     assert (job["progress"]["writes"], job["progress"]["bash"]) == (1, 1)
-    assert reported(job) == tokens(lane, 3)
+    assert reported(job) == tokens(3)
 
 
 @ALL

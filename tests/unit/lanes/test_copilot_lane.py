@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 
 import pytest
-from fakes.recorded import cases, reading, replay
-from outsourcerer.lanes.contract import Host, Launch, Posture, ProbeFacts, Task
+from fakes.recorded import TASK, cases, reading, replay
+from outsourcerer.lanes.contract import Host, Launch, Posture, ProbeFacts, Stream, Task
 from outsourcerer.lanes.registry import builtin
-from outsourcerer.messages.job import ExitStatus
-from outsourcerer.messages.lane_events import Retrying
+from outsourcerer.messages.job import ExitStatus, TokenUsage
+from outsourcerer.messages.lane_events import LaneEvent, Retrying, UsageReported
 from outsourcerer.messages.refusals import RefusalCode, Refused
 from outsourcerer.messages.vocabulary import Effort, Verb
 
@@ -98,6 +98,7 @@ def test_absent_says_how_to_get_it() -> None:
     assert "npm install" in refused.hint
 
 
+USAGE = "--usage-output-file={job}/usage.json"
 READ_ONLY = "--available-tools=view,grep,glob --deny-tool=write --deny-tool=shell"
 
 
@@ -111,12 +112,14 @@ READ_ONLY = "--available-tools=view,grep,glob --deny-tool=write --deny-tool=shel
     ],
 )
 def test_verbs_are_tools_that_exist_and_tools_that_are_allowed(verb: Verb, words: str) -> None:
-    assert flags(plan(verb)) == f"--output-format json --no-auto-update --no-ask-user {words}"
+    assert flags(plan(verb)) == f"--output-format json --no-auto-update --no-ask-user {words} {USAGE}"
     assert LANE.verbs[Verb.EDIT] is Posture.MUTATING
 
 
 def test_model_and_effort() -> None:
-    assert flags(plan(model="gpt-5.5", effort=Effort.XHIGH)).endswith("--model gpt-5.5 --reasoning-effort xhigh")
+    assert flags(plan(model="gpt-5.5", effort=Effort.XHIGH)).endswith(
+        f"--model gpt-5.5 --reasoning-effort xhigh {USAGE}"
+    )
 
 
 def test_nothing_in_the_environment_grants_more_than_the_verb() -> None:
@@ -149,7 +152,37 @@ def test_ready_by_token_the_github_clis_sign_in_or_provider() -> None:
         assert "gho-secret" not in repr(found)
 
 
-def test_names_model_and_conversation_and_admits_that_tokens_are_unknown() -> None:
+def report(**models: tuple[int, int, int, int]) -> bytes:
+    names = ("inputTokens", "outputTokens", "cacheReadTokens", "cacheWriteTokens")
+    rows = {name: {"usage": dict(zip(names, counts, strict=True))} for name, counts in models.items()}
+    return json.dumps({"totalUserRequests": 1, "modelMetrics": rows}, indent=2).encode()
+
+
+def told(data: bytes) -> list[LaneEvent]:
+    return LANE.parser(TASK).feed(data, Stream.REPORT)
+
+
+def test_tokens_come_in_a_file_of_the_job_cached_ones_within() -> None:
+    assert [(file.name, file.content) for file in plan().files] == [(LANE.report, b"")]
+    one = TokenUsage(input=1034, cached_input=200, cache_write=0, output=56)
+    assert told(report(m=(1234, 56, 200, 0))) == [UsageReported(usage=one, by_model={"m": one})]
+    [both] = told(report(m=(1234, 56, 200, 0), small=(10, 5, 0, 0)))
+    assert both.usage == TokenUsage(input=1044, cached_input=200, cache_write=0, output=61)
+    assert list(both.by_model) == ["m", "small"]
+
+
+@pytest.mark.parametrize("data", [b"", b"{", b"[]", b"\xff", b'{"modelMetrics": 3}', report(m=(0, 0, 0, 0)), report()])
+def test_a_report_without_tokens_leaves_them_unknown(data: bytes) -> None:
+    assert told(data) == []
+
+
+def test_what_one_model_leaves_unknown_is_unknown_in_sum() -> None:
+    rows = {"a": {"usage": {"inputTokens": 5, "outputTokens": 1}}, "b": {"usage": {"outputTokens": 2}}}
+    [event] = told(json.dumps({"modelMetrics": rows}).encode())
+    assert event.usage == TokenUsage(output=3)
+
+
+def test_names_model_and_conversation_and_no_tokens_without_the_file() -> None:
     seen = replay(LANE, FOLDER, "b").seen
     assert seen.model == "stub-model"
     assert seen.conversation == "bde38a73-19dc-4034-bbaa-6351b9cbd7b8"
