@@ -11,7 +11,7 @@ import json
 import os
 import re
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -86,6 +86,8 @@ class Draft:
     plan: Plan
     agentic: bool
     """Whether the delegate has tools in this very job."""
+    place: str
+    """What stands for the job's folder in the prompt until there is one: it occurs nowhere by chance."""
     account: Account | None = None
     """Whom it can be asked of afterwards what the job cost."""
     guard: Guard | None = None
@@ -146,7 +148,10 @@ def _plan(  # noqa: PLR0913, PLR0917  the parts of one draft
 ) -> Draft | Refused:
     discipline = settings.flag("build_discipline") if settings.is_set("build_discipline") else None
     agentic = lane.agentic if lane.works is None else lane.works(request.verb, host)
-    prompt = text
+    granted = granted_to(request, lane, host.environment, settings, place)
+    if isinstance(granted, Refused):
+        return granted
+    prompt = text = f"{text}\n\n{granted.prompt}" if granted.prompt else text
     if lane.scaffold:
         prompt = scaffold(
             text,
@@ -165,10 +170,14 @@ def _plan(  # noqa: PLR0913, PLR0917  the parts of one draft
         effort=request.effort,
         tier=resolved.tier,
         allow_downgrade=request.allow_downgrade or settings.flag("allow_downgrade"),
+        servers=granted.servers,
     )
     launch = lane.plan(task, host)
     if isinstance(launch, Refused):
         return launch
+    launch = replace(
+        launch, files=(*launch.files, *granted.files), notices=(*launch.notices, *granted.notices)
+    )
     guard, fence = kept or (None, None)
     if fence is not None:
         launch = behind(launch, fence)
@@ -204,6 +213,7 @@ def _plan(  # noqa: PLR0913, PLR0917  the parts of one draft
         settings=settings,
         plan=plan,
         agentic=agentic,
+        place=place,
         guard=guard,
         account=account_in(host.secrets, host.environment.get(openrouter.URL)) if lane.receipts else None,
     )
@@ -234,12 +244,13 @@ def create(
 def _fill(folder: JobFolder, draft_: Draft, umask: int) -> None:
     launch, job = draft_.launch, os.fspath(folder.path)
     prompt = draft_.prompt.encode("utf-8", "surrogatepass")
-    folder.write(PROMPT, prompt)
+    at = (draft_.place.encode(), os.fsencode(job))
+    folder.write(PROMPT, prompt.replace(*at))
     stdin = None if launch.stdin is None else PROMPT if launch.stdin == prompt else STDIN
     if stdin == STDIN and launch.stdin is not None:
-        folder.write(STDIN, launch.stdin)
+        folder.write(STDIN, launch.stdin.replace(*at))
     for file in launch.files:
-        folder.write(file.name, file.content)
+        folder.place(file.name, file.content.replace(*at), executable=file.executable)
     folder.write_json(PLAN, draft_.plan.model_dump(mode="json"))
     if draft_.guard is not None:
         folder.write_json(GUARD, draft_.guard.to_json())
@@ -398,23 +409,36 @@ def _choose(
         known=known_models(models, lanes, settings),
     )
     if isinstance(found, Refused):
-        return _declared_badly(request, registry) or found
+        return _declared_badly(request, registry) or _own_badly(found, models.own(lanes).problems)
     if isinstance(found, Resolved):
         return found
-    missing = []
+    missing: list[str] = []
+    denied: Refused | None = None
     for candidate in found.candidates:
         lane = registry.get(candidate.lane)
-        if isinstance(lane, Refused) or request.verb not in lane.verbs or _check_denied(candidate, settings):
+        if isinstance(lane, Refused) or request.verb not in lane.verbs:
+            continue
+        if (refused := _check_denied(candidate, settings)) is not None:
+            denied = refused
             continue
         readiness = probe(lane, environment, settings, ask_version=False)
         if usable(readiness):
             return candidate
         missing.append(f"{lane.name}: {readiness.detail}")
+    if denied is not None and not missing:
+        return denied
     return Refused(
         code=RefusalCode.LANE_NOT_READY,
         message=f"no lane is ready for {request.verb.value} ({'; '.join(missing) or 'none can do it'})",
         hint="osrc lanes says what each one needs",
     )
+
+
+def _own_badly(refused: Refused, problems: Sequence[str]) -> Refused:
+    """Say beside an unknown model that some of the person's own rows could not be used."""
+    if refused.code is not RefusalCode.UNKNOWN_MODEL or not problems:
+        return refused
+    return refused.model_copy(update={"message": f"{refused.message} Rows of your own can't be used: {problems[0]}"})
 
 
 def _tier(settings: Settings) -> Tier | None:

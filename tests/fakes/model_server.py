@@ -79,6 +79,8 @@ class ModelServer:
         self.requests: list[Request] = []
         self.price: float | None = None
         """What one generation costs at a gateway: its message ids are ``gen-``, and each has a receipt."""
+        self.catalogue: dict[str, Any] | None = None
+        """The whole answer to a question for models, instead of the names in ``models``."""
         self.unready = 0
         """How many more questions for a receipt find none yet."""
         self.closing = threading.Event()
@@ -156,6 +158,8 @@ class _Handler(BaseHTTPRequestHandler):
             self.answer(200, {})
         elif owner.key and self.headers.get("Authorization") != f"Bearer {owner.key}":
             self.answer(401, {"error": {"message": "Invalid API Key"}})
+        elif owner.catalogue is not None:
+            self.answer(200, owner.catalogue)
         else:
             self.answer(200, {"object": "list", "data": [{"id": name, "object": "model"} for name in owner.models]})
 
