@@ -21,7 +21,9 @@ def sign_in(world: World, lane: str) -> dict[str, str]:
     """Set a lane's CLI up in the world's home; return the environment that goes with it."""
     home, url = world.root / "home", f"{world.server.url}/v1"
     if lane == "copilot":
-        return {"COPILOT_PROVIDER_BASE_URL": url, "COPILOT_PROVIDER_API_KEY": "test", "COPILOT_OFFLINE": "true"}
+        # It unpacks 230 MB into its cache: once for all tests, beside its package.
+        cache = {"XDG_CACHE_HOME": str(folder() / "copilot" / "cache"), "COPILOT_OFFLINE": "true"}
+        return {"COPILOT_PROVIDER_BASE_URL": url, "COPILOT_PROVIDER_API_KEY": "test"} | cache
     if lane == "droid":
         model = {"model": "stub-model", "displayName": "Stub", "id": "custom:Stub-0", "index": 0, "baseUrl": url}
         model |= {"apiKey": "test", "provider": "generic-chat-completion-api", "maxOutputTokens": 8192}
