@@ -115,7 +115,7 @@ def _read(response: httpx.Response, completion: Completion, emitter: Emitter, de
         if completion.stop:
             return None
         if time.monotonic() > deadline:
-            return Trouble("transport", "the answer took longer than OSRC_LOCAL_GEN_TIMEOUT allows")
+            return Trouble("transport", "the answer took longer than its limit")
     return None
 
 
