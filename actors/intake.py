@@ -19,6 +19,7 @@ from pathlib import Path
 from ..lanes import openrouter
 from ..lanes.catalog import Resolved, resolve
 from ..lanes.contract import Host, Lane, Launch, Locality, Task
+from ..lanes.grants import Granted
 from ..lanes.markers import mint
 from ..lanes.registry import Registry
 from ..lanes.scaffolds import scaffold
@@ -34,6 +35,7 @@ from ..state.ids import new_job_id
 from ..state.job_folder import LAUNCH, PROMPT, JobFolder
 from ..state.settings import SETTINGS, Settings, config_file, read_config
 from .accounts import Account, account_in
+from .grants import granted_to
 from .host import decode_environment, host_for, probe, usable
 from .model_book import ModelBook, known_models
 from .tree import JOB_VARIABLE
@@ -132,7 +134,10 @@ def draft(  # noqa: PLR0911  one refusal after the other
     host = host_for(lane, seen, settings, keys_from=environment)
     kept = guard_for(lane, request.verb, request.cwd, host, settings, home)
     host = replace(host, walled=kept is not None and kept[1] is not None)
-    return _plan(request, text, lane, resolved, host, settings, depth, mint(random(8)), kept)
+    granted = granted_to(request, lane, seen, settings, f"@{random(12).hex()}@")
+    if isinstance(granted, Refused):
+        return granted
+    return _plan(request, text, lane, resolved, host, settings, depth, mint(random(8)), kept, granted)
 
 
 def _plan(  # noqa: PLR0913, PLR0917  the parts of one draft
@@ -145,16 +150,14 @@ def _plan(  # noqa: PLR0913, PLR0917  the parts of one draft
     depth: int,
     marker_id: str,
     kept: tuple[Guard, Fence | None] | None,
+    granted: Granted,
 ) -> Draft | Refused:
     discipline = settings.flag("build_discipline") if settings.is_set("build_discipline") else None
     agentic = lane.agentic if lane.works is None else lane.works(request.verb, host)
-    granted = granted_to(request, lane, host.environment, settings, place)
-    if isinstance(granted, Refused):
-        return granted
-    prompt = text = f"{text}\n\n{granted.prompt}" if granted.prompt else text
+    prompt = f"{text}\n\n{granted.prompt}" if granted.prompt else text
     if lane.scaffold:
         prompt = scaffold(
-            text,
+            prompt,
             tier=resolved.tier,
             verb=request.verb,
             effort=request.effort,
@@ -175,9 +178,7 @@ def _plan(  # noqa: PLR0913, PLR0917  the parts of one draft
     launch = lane.plan(task, host)
     if isinstance(launch, Refused):
         return launch
-    launch = replace(
-        launch, files=(*launch.files, *granted.files), notices=(*launch.notices, *granted.notices)
-    )
+    launch = replace(launch, files=(*launch.files, *granted.files), notices=(*launch.notices, *granted.notices))
     guard, fence = kept or (None, None)
     if fence is not None:
         launch = behind(launch, fence)
@@ -213,7 +214,7 @@ def _plan(  # noqa: PLR0913, PLR0917  the parts of one draft
         settings=settings,
         plan=plan,
         agentic=agentic,
-        place=place,
+        place=granted.place,
         guard=guard,
         account=account_in(host.secrets, host.environment.get(openrouter.URL)) if lane.receipts else None,
     )
@@ -244,7 +245,7 @@ def create(
 def _fill(folder: JobFolder, draft_: Draft, umask: int) -> None:
     launch, job = draft_.launch, os.fspath(folder.path)
     prompt = draft_.prompt.encode("utf-8", "surrogatepass")
-    at = (draft_.place.encode(), os.fsencode(job))
+    at = draft_.place.encode(), os.fsencode(job)
     folder.write(PROMPT, prompt.replace(*at))
     stdin = None if launch.stdin is None else PROMPT if launch.stdin == prompt else STDIN
     if stdin == STDIN and launch.stdin is not None:

@@ -53,6 +53,8 @@ class Task:
     effort: Effort | None = None
     tier: Tier = Tier.MID
     allow_downgrade: bool = False
+    servers: tuple[str, ...] = ()
+    """Names of the MCP servers that were granted; ``{job}/mcp.json`` configures them and no other."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,7 +91,9 @@ class PrivateFile:
     """A file to write 0600 into the job folder before the launch. ``{job}`` in argv is that folder."""
 
     name: str
+    """May have folders in it, with ``/``."""
     content: bytes = field(repr=False)
+    executable: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,6 +142,16 @@ class Wall(StrEnum):
     OURS = "ours"
     """The CLI's mode is a rule or a judgement that a shell command gets around. The work tree is bound
     read-only for it where the machine can do that, and compared before and after in any case."""
+
+
+class Road(StrEnum):
+    """How a person's skills reach a delegate (``lanes/grants.py``)."""
+
+    BUNDLE = "bundle"
+    """Copied into the job folder, whose paths the prompt names: for agents that read outside the work tree."""
+    TEXT = "text"
+    """Inlined into the prompt."""
+    NONE = "none"
 
 
 class EffortSupport(StrEnum):
@@ -254,6 +268,10 @@ class Lane:
     """Whether the delegate has tools of its own (False: it only answers in text)."""
     works: Callable[[Verb, Host], bool] | None = None
     """The same where it depends on the verb and on settings: then this decides."""
+    skills: Road = Road.TEXT
+    """By which road ``--with skills=`` goes."""
+    mcp: bool = False
+    """Whether ``--with mcp=`` can be honoured: ``plan`` then heeds ``Task.servers``."""
     scaffold: bool = True
     """Whether the prompt is wrapped with the marker protocol (False: the bare task is sent)."""
     liveness: Liveness = Liveness()

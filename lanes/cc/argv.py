@@ -27,7 +27,10 @@ def plan(task: Task, host: Host) -> Launch | Refused:
         argv += ["--effort", EFFORTS[task.effort]]
         env_set["MAX_THINKING_TOKENS"] = str(tokens)
         notices = (*notices, f"effort {task.effort}: at most {tokens} thinking tokens, where the model heeds it.")
-    argv += [*servers(host), *permissions(task.verb, host.environment.get("OSRC_ALLOWED_TOOLS"))]
+    argv += [
+        *servers(host, task.servers),
+        *permissions(task.verb, host.environment.get("OSRC_ALLOWED_TOOLS"), task.servers),
+    ]
     return Launch(
         argv=tuple(argv),
         env_set=env_set | environment(base, key, model),

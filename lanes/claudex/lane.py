@@ -22,6 +22,7 @@ from ..contract import (
     ProbeFacts,
     Readiness,
     ReadinessLevel,
+    Road,
     Task,
 )
 from ..launching import NESTING, version_of
@@ -68,7 +69,10 @@ def plan(task: Task, host: Host) -> Launch | Refused:
         argv += ["--effort", EFFORTS[task.effort]]
         env_set["CLAUDE_CODE_ALWAYS_ENABLE_EFFORT"] = "1"
         notices = (*notices, *_said(task.effort))
-    argv += [*servers(host), *permissions(task.verb, host.environment.get("OSRC_ALLOWED_TOOLS"))]
+    argv += [
+        *servers(host, task.servers),
+        *permissions(task.verb, host.environment.get("OSRC_ALLOWED_TOOLS"), task.servers),
+    ]
     return Launch(
         argv=tuple(argv),
         env_set=env_set | environment(base, token, model),
@@ -140,6 +144,8 @@ LANE = Lane(
     liveness=Liveness(first_output_s=180.0),
     needs=frozenset({"bridge"}),
     default_tier=Tier.FRONTIER,
+    skills=Road.BUNDLE,
+    mcp=True,
     plan=plan,
     parser=parser,
     classify=classify,
