@@ -27,7 +27,7 @@ from ..lanes.walls import Fence, behind, said
 from ..messages.job import Cost, JobRecord, JobRequest
 from ..messages.refusals import RefusalCode, Refused
 from ..messages.replies import Plan
-from ..messages.vocabulary import JobState, Tier
+from ..messages.vocabulary import Effort, JobState, Tier
 from ..state.errors import StateError
 from ..state.files import read_private
 from ..state.home import Home
@@ -112,6 +112,8 @@ def draft(  # noqa: PLR0911  one refusal after the other
         return Refused(code=RefusalCode.BAD_REQUEST, message=str(error))
     except StateError as error:
         return error.refusal
+    if request.effort is None and (word := settings.text("effort")):
+        request = request.model_copy(update={"effort": Effort(word)})
     depth = _depth(environment, settings)
     if isinstance(depth, Refused):
         return depth

@@ -50,7 +50,7 @@ def plan(task: Task, host: Host) -> Launch | Refused:
     if task.effort is not None:
         notices = (f"effort {task.effort}: only as words in the prompt; Cursor's models carry it in their ids.",)
     return Launch(
-        argv=tuple(argv) if by_stdin else (*argv, "--", task.prompt),
+        argv=(*argv, "--") if by_stdin else (*argv, "--", task.prompt),
         env_strip=NESTING | {"CURSOR_AGENT", "CURSOR_TRACE_ID"},
         stdin=prompt if by_stdin else None,
         notices=notices,

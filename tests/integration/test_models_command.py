@@ -141,6 +141,14 @@ def test_a_denied_model_is_not_taken_and_its_other_lane_is(home: Path, programs:
     assert error["code"] == "denied"
 
 
+def test_an_effort_that_was_set_holds_where_none_is_given(home: Path, programs: dict[str, str]) -> None:
+    planned = plan(home, "--lane", "cc", OUTSOURCERER_EFFORT="max", **programs)["plan"]
+    assert planned["effort"] == "max"
+    assert (
+        plan(home, "--lane", "cc", "--effort", "low", OUTSOURCERER_EFFORT="max", **programs)["plan"]["effort"] == "low"
+    )
+
+
 def test_a_plan_shows_no_key(home: Path, programs: dict[str, str]) -> None:
     for lane in ("cc", "codexor"):
         planned = plan(home, "--lane", lane, "--effort", "high", **programs)
