@@ -11,13 +11,12 @@ import json
 import os
 import re
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from fnmatch import fnmatchcase
 from pathlib import Path
 
 from ..lanes import openrouter
-from ..lanes.catalog import Resolved, resolve
+from ..lanes.catalog import Resolved
 from ..lanes.contract import Host, Lane, Launch, Locality, Task
 from ..lanes.grants import Granted
 from ..lanes.markers import mint
@@ -27,7 +26,7 @@ from ..lanes.walls import Fence, behind, said
 from ..messages.job import Cost, JobRecord, JobRequest
 from ..messages.refusals import RefusalCode, Refused
 from ..messages.replies import Plan
-from ..messages.vocabulary import Effort, JobState, Tier
+from ..messages.vocabulary import Effort, JobState
 from ..state.errors import StateError
 from ..state.files import read_private
 from ..state.home import Home
@@ -35,9 +34,10 @@ from ..state.ids import new_job_id
 from ..state.job_folder import LAUNCH, PROMPT, JobFolder
 from ..state.settings import SETTINGS, Settings, config_file, read_config
 from .accounts import Account, account_in
+from .choosing import check_denied, choose
 from .grants import granted_to
-from .host import decode_environment, host_for, probe, usable
-from .model_book import ModelBook, known_models
+from .host import decode_environment, host_for
+from .model_book import ModelBook
 from .tree import JOB_VARIABLE
 from .work_tree import GUARD, Guard, guard_for
 
@@ -112,8 +112,7 @@ def draft(  # noqa: PLR0911  one refusal after the other
         return Refused(code=RefusalCode.BAD_REQUEST, message=str(error))
     except StateError as error:
         return error.refusal
-    if request.effort is None and (word := settings.text("effort")):
-        request = request.model_copy(update={"effort": Effort(word)})
+    request = _with_defaults(request, settings)
     depth = _depth(environment, settings)
     if isinstance(depth, Refused):
         return depth
@@ -123,13 +122,13 @@ def draft(  # noqa: PLR0911  one refusal after the other
     refused = _check_cwd(request.cwd)
     if refused is not None:
         return refused
-    resolved = _choose(request, registry, models or ModelBook(home), environment, settings)
+    resolved = choose(request, registry, models or ModelBook(home), environment, settings)
     if isinstance(resolved, Refused):
         return resolved
     lane = registry.get(resolved.lane)
     if isinstance(lane, Refused):
         return lane
-    refused = _check_verb(request, lane, registry) or _check_denied(resolved, settings)
+    refused = _check_verb(request, lane, registry) or check_denied(resolved, settings)
     if refused is not None:
         return refused
     seen = effective(environment, settings, secrets="server" in lane.needs)
@@ -330,6 +329,12 @@ def _settings(environment: Mapping[str, str]) -> Settings:
     return Settings.load(environment, read_config(path), source=path)
 
 
+def _with_defaults(request: JobRequest, settings: Settings) -> JobRequest:
+    """Return the request with the effort that the settings give where none was asked for."""
+    word = settings.text("effort") if request.effort is None else None
+    return request.model_copy(update={"effort": Effort(word)}) if word else request
+
+
 def _depth(environment: Mapping[str, str], settings: Settings) -> int | Refused:
     """Return how deep the caller is; a depth that can't be read counts as too deep."""
     word = environment.get("OUTSOURCERER_DEPTH") or environment.get("OSRC_DEPTH") or "0"
@@ -394,67 +399,6 @@ def _check_cwd(cwd: str) -> Refused | None:
     return None
 
 
-def _choose(
-    request: JobRequest,
-    registry: Registry,
-    models: ModelBook,
-    environment: Mapping[str, str],
-    settings: Settings,
-) -> Resolved | Refused:
-    lanes = registry.tiers(request.lane)
-    found = resolve(
-        request.model,
-        request.lane,
-        request.tier or _tier(settings),
-        lanes=lanes,
-        default_lane=settings.text("provider"),
-        default_model=settings.text("model"),
-        known=known_models(models, lanes, settings),
-    )
-    if isinstance(found, Refused):
-        return _declared_badly(request, registry) or _own_badly(found, models.own(lanes).problems)
-    if isinstance(found, Resolved):
-        return found
-    missing: list[str] = []
-    denied: Refused | None = None
-    for candidate in found.candidates:
-        lane = registry.get(candidate.lane)
-        if isinstance(lane, Refused) or request.verb not in lane.verbs:
-            continue
-        if (refused := _check_denied(candidate, settings)) is not None:
-            denied = refused
-            continue
-        readiness = probe(lane, environment, settings, ask_version=False)
-        if usable(readiness):
-            return candidate
-        missing.append(f"{lane.name}: {readiness.detail}")
-    if denied is not None and not missing:
-        return denied
-    return Refused(
-        code=RefusalCode.LANE_NOT_READY,
-        message=f"no lane is ready for {request.verb.value} ({'; '.join(missing) or 'none can do it'})",
-        hint="osrc lanes says what each one needs",
-    )
-
-
-def _own_badly(refused: Refused, problems: Sequence[str]) -> Refused:
-    """Say beside an unknown model that some of the person's own rows could not be used."""
-    if refused.code is not RefusalCode.UNKNOWN_MODEL or not problems:
-        return refused
-    return refused.model_copy(update={"message": f"{refused.message} Rows of your own can't be used: {problems[0]}"})
-
-
-def _tier(settings: Settings) -> Tier | None:
-    word = settings.text("tier")
-    return Tier(word) if word else None
-
-
-def _declared_badly(request: JobRequest, registry: Registry) -> Refused | None:
-    """Return what is wrong with the file of the lane that was asked for, if that is why there is no such lane."""
-    name = request.lane or (request.model or "").partition(":")[0]
-    return next((problem for problem in registry.problems if name and f"/{name}.toml:" in problem.message), None)
-
-
 def _check_verb(request: JobRequest, lane: Lane, registry: Registry) -> Refused | None:
     if request.verb in lane.verbs:
         return None
@@ -468,18 +412,6 @@ def _check_verb(request: JobRequest, lane: Lane, registry: Registry) -> Refused 
         message=f"the lane {lane.name} can't honour {request.verb.value}; lanes that can: {', '.join(able) or 'none'}",
         hint=f"osrc {request.verb.value} --lane {able[0]} ..." if able else "osrc lanes",
     )
-
-
-def _check_denied(resolved: Resolved, settings: Settings) -> Refused | None:
-    model = resolved.model
-    for entry in settings.words("model_denylist"):
-        if model is not None and (model == entry or ("*" in entry and fnmatchcase(model, entry))):
-            return Refused(
-                code=RefusalCode.DENIED,
-                message=f"the model {model} is on your denylist ({settings.origin('model_denylist')})",
-                hint="choose another model with -m",
-            )
-    return None
 
 
 def _gate_words(lane: Lane) -> str:
