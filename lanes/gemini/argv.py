@@ -13,7 +13,8 @@ from ...messages.refusals import RefusalCode, Refused
 from ...messages.vocabulary import Verb
 from ..catalog.pools import ANTIGRAVITY_PLAN, GEMINI_KEY, GOOGLE_CLOUD, GOOGLE_PLAN
 from ..contract import Billing, Host, Launch, Posture, PrivateFile, Task
-from ..launching import ARGV_PROMPT_LIMIT, NESTING, missing_program, prompt_bytes
+from ..launching import NESTING, missing_program, prompt_bytes
+from ..unseen import argument
 from .models import FORCE, Chosen, Vehicle, choose, vehicle_of
 
 INSTALL: Mapping[Vehicle, str] = {
@@ -72,7 +73,6 @@ POLICIES: Mapping[Verb, PrivateFile] = {
     Verb.EDIT: PrivateFile(name="shell.toml", content=SHELL_POLICY),
 }
 
-PROMPT_FILE = "prompt.md"
 PRINT_TIMEOUT = "OSRC_AGY_PRINT_TIMEOUT"
 DEFAULT_PRINT_TIMEOUT = "60m"
 """``agy``'s own default of 5 minutes ends healthy jobs; ours are watched and capped anyway."""
@@ -150,11 +150,7 @@ def _who_pays(environment: Mapping[str, str]) -> tuple[Billing, tuple[str, ...]]
 
 
 def _agy(program: str, task: Task, prompt: bytes, chosen: Chosen, environment: Mapping[str, str]) -> Launch:
-    words = task.prompt
-    files: tuple[PrivateFile, ...] = ()
-    if len(prompt) > ARGV_PROMPT_LIMIT:
-        words = f"Your whole task is in the file {{job}}/{PROMPT_FILE}. Read all of it first, then do it."
-        files = (PrivateFile(name=PROMPT_FILE, content=prompt),)
+    words, files = argument(prompt, task.prompt)
     argv = [program, "-p", words, *AGY_FLAGS[task.verb]]
     if chosen.model is not None:
         argv += ["--model", chosen.model]

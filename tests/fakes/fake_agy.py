@@ -28,7 +28,7 @@ def main():
         print(options, file=sys.stderr)
         return 2
     prompt = options["-p"]
-    file = re.search(r"in the file (\S+)\. Read", prompt)
+    file = re.search(r"in the file (\S+): read", prompt)
     if file:
         prompt = pathlib.Path(file[1]).read_text()
     if log := os.environ.get("FAKE_AGY_LOG"):
