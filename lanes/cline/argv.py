@@ -1,7 +1,8 @@
 """From a task to a ``cline --json`` command. Pure.
 
-Cline wants some prompt as an argument and appends what it reads from stdin: so a fixed sentence is the argument
-(a single word would be taken for a command) and the whole prompt goes over stdin.
+Cline appends what it reads from stdin to the prompt of its command line, but loses it when stdin is a file under
+64 KiB (seen on 3.0.65): so the prompt is an argument, and a long one lies in a private file that the argument
+names. A single word would be taken for a command.
 
 By default it would start a hub, a daemon of its own that stays, and may run the tools in there: outside
 any wall around this run, and shared by jobs. The local backend does without.
@@ -14,7 +15,7 @@ from collections.abc import Mapping
 from ...messages.refusals import RefusalCode, Refused
 from ...messages.vocabulary import Effort, Verb
 from ..contract import Host, Launch, Posture, PrivateFile, Task
-from ..launching import NESTING, missing_program, prompt_bytes
+from ..launching import ARGV_PROMPT_LIMIT, NESTING, missing_program, prompt_bytes
 
 BINARY = "cline"
 INSTALL = "Install Cline: npm install -g cline, then: cline auth"
@@ -44,7 +45,7 @@ THINKING: Mapping[Effort, str] = {
     Effort.MAX: "xhigh",
 }
 
-OPENING = "Do the task that follows."
+PROMPT_FILE = "cline-prompt.md"
 NO_SERVERS = b'{"mcpServers":{}}'
 SERVERS_FILE = "cline-mcp.json"
 USER_SERVERS = "OSRC_CLINE_USER_MCP"
@@ -83,16 +84,23 @@ def plan(task: Task, host: Host) -> Launch | Refused:
         argv += ["--thinking", THINKING[task.effort]]
         if THINKING[task.effort] != task.effort:
             notices.append(f"Cline has no effort {task.effort}; {THINKING[task.effort]} is used.")
+    words, files = _prompt(task.prompt, prompt)
     env_set = {"CLINE_SESSION_BACKEND_MODE": "local", "CLINE_NO_AUTO_UPDATE": "1"}
-    files: tuple[PrivateFile, ...] = ()
     if host.environment.get(USER_SERVERS) != "1":
         env_set["CLINE_MCP_SETTINGS_PATH"] = f"{{job}}/{SERVERS_FILE}"
-        files = (PrivateFile(name=SERVERS_FILE, content=NO_SERVERS),)
+        files = (*files, PrivateFile(name=SERVERS_FILE, content=NO_SERVERS))
     return Launch(
-        argv=(*argv, "--", OPENING),
+        argv=(*argv, "--", words),
         env_set=env_set,
         env_strip=STRIP,
-        stdin=prompt,
         files=files,
         notices=tuple(notices),
     )
+
+
+def _prompt(text: str, content: bytes) -> tuple[str, tuple[PrivateFile, ...]]:
+    """Return the argument, and the file it names: for what is long, or would be read as something else."""
+    if len(content) <= ARGV_PROMPT_LIMIT and len(text.split(maxsplit=1)) > 1 and "{job}" not in text:
+        return text, ()
+    words = f"Your whole task is in the file {{job}}/{PROMPT_FILE}. Read all of it first, then do it."
+    return words, (PrivateFile(name=PROMPT_FILE, content=content),)

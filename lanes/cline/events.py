@@ -51,6 +51,7 @@ _TARGETS = ("path", "commands", "paths", "files", "query", "queries", "url", "ur
 
 REFUSALS = (
     "requires an interactive session",
+    "requires approval in a tty session",
     "blocked in plan mode",
     "unavailable tool",
     "read-only file system",
@@ -221,8 +222,8 @@ def _outcome(event: Mapping[str, Any]) -> tuple[str | None, bool]:
     bad = next((row for row in rows if row.get("error") is not None or row.get("success") is False), None)
     if bad is None:
         return error, error is not None
-    said = as_text(bad.get("error"), 4 * EXCERPT_CHARS) or as_text(bad.get("result"), 4 * EXCERPT_CHARS)
-    return said or error, True
+    parts = (as_text(bad.get(key), 4 * EXCERPT_CHARS) for key in ("error", "result"))
+    return "\n".join(filter(None, parts)) or error, True
 
 
 def _usage(usage: Mapping[str, Any]) -> TokenUsage | None:
