@@ -179,6 +179,12 @@ _GOOGLE = (
     _text("agy_flash_default", "model that gemini-flash means on agy; none: the last known"),
     _text("agy_print_timeout", "how long agy waits for an answer, such as 90s or 60m", "60m"),
     _flag("qwen_user_mcp", False, "let the user's own MCP servers reach Qwen Code"),
+    _flag("opencode_user_mcp", False, "let OpenCode use tools of the user's own MCP servers and plugins"),
+    _text(
+        "opencode_read_agent",
+        "agent that OpenCode is given for run and explore; none: one that has no tool that writes",
+    ),
+    _flag("cline_user_mcp", False, "let the user's own MCP servers reach Cline"),
 )
 
 _LATER = (
