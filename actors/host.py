@@ -19,6 +19,9 @@ from .secrets import named_secrets
 VERSION_S = 20.0
 """Longest wait for a CLI's ``--version`` (opencode needs 4 s, gemini up to 7 s on two cores)."""
 VERSION_LIMIT = 64 * 1024
+BRIDGE_TOKEN = "OSRC_CLAUDEX_TOKEN"  # noqa: S105  a name
+STATUS_S = 10.0
+"""Longest wait for a CLI to say whether somebody is signed in."""
 
 
 def decode_environment(block: str) -> dict[str, str]:
@@ -47,7 +50,12 @@ def host_for(
     """
     path = environment.get("PATH", os.defpath)
     programs = {name: shutil.which(name, path=path) for name in _programs(lane)}
+    keys = environment if keys_from is None else keys_from
+    secrets = named_secrets(lane.secrets, keys)
     server, models = _server(environment, settings) if "server" in lane.needs else (None, ())
+    if "bridge" in lane.needs:
+        server, models, token = _bridge(keys, settings)
+        secrets |= {BRIDGE_TOKEN: token} if token else {}
     runtime, demo = _embedded() if "embedded" in lane.needs else (False, None)
     return Host(
         environment=environment,
@@ -60,7 +68,7 @@ def host_for(
         server_models=models,
         embedded_model=demo,
         embedded_runtime=runtime,
-        secrets=named_secrets(lane.secrets, environment if keys_from is None else keys_from),
+        secrets=secrets,
     )
 
 
@@ -71,9 +79,13 @@ def probe(lane: Lane, environment: Mapping[str, str], settings: Settings, *, ask
     code: int | None = None
     program = host.executables.get(lane.binary) if lane.binary else None
     if program is not None and ask_version:
-        output, code = _version((program, *lane.version_argv), environment, lane)
+        output, code = _version((program, *lane.version_argv), environment)
+    status: bytes | None = None
+    if program is not None and ask_version and lane.status_argv is not None:
+        status, _ = _run((program, *lane.status_argv), environment, STATUS_S, subprocess.STDOUT)
     seen = frozenset(name for name in lane.credential_files if _exists(name, host.home))
-    return lane.probe(ProbeFacts(host=host, version_output=output, version_exit=code, credentials=seen))
+    facts = ProbeFacts(host=host, version_output=output, version_exit=code, status_output=status, credentials=seen)
+    return lane.probe(facts)
 
 
 def usable(readiness: Readiness) -> bool:
@@ -100,6 +112,18 @@ def _server(environment: Mapping[str, str], settings: Settings) -> tuple[str | N
     return (found.base_url, found.models) if found else (None, ())
 
 
+def _bridge(environment: Mapping[str, str], settings: Settings) -> tuple[str | None, tuple[str, ...], str | None]:
+    from .bridge import find_bridge  # noqa: PLC0415  as above
+
+    found = find_bridge(
+        environment,
+        url=settings.text("claudex_url"),
+        token=settings.text("claudex_token"),
+        config=settings.text("claudex_config"),
+    )
+    return found.base_url, found.models, found.token
+
+
 def _embedded() -> tuple[bool, str | None]:
     from .local_servers import embedded_facts  # noqa: PLC0415  as above
 
@@ -107,21 +131,27 @@ def _embedded() -> tuple[bool, str | None]:
     return facts.runtime, facts.demo_model
 
 
-def _version(argv: tuple[str, ...], environment: Mapping[str, str], lane: Lane) -> tuple[bytes | None, int | None]:
+def _version(argv: tuple[str, ...], environment: Mapping[str, str]) -> tuple[bytes | None, int | None]:
+    return _run(argv, environment, VERSION_S, subprocess.DEVNULL)
+
+
+def _run(
+    argv: tuple[str, ...], environment: Mapping[str, str], within_s: float, errors: int
+) -> tuple[bytes | None, int | None]:
+    """Return the output and exit code of a quick command of a CLI; None where it did not end in time."""
     env = {name: value for name, value in environment.items() if not name.startswith("CLAUDE_CODE_")}
-    del lane
     try:
         done = subprocess.run(
             argv,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
+            stderr=errors,
             env=env,
-            timeout=VERSION_S,
+            timeout=within_s,
             check=False,
             start_new_session=True,
         )
-    except (OSError, subprocess.TimeoutExpired):
+    except (OSError, ValueError, subprocess.TimeoutExpired):
         return None, None
     return done.stdout[:VERSION_LIMIT], done.returncode
 

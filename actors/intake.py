@@ -15,12 +15,12 @@ import stat
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from fnmatch import fnmatchcase
 from pathlib import Path
 
 from ..lanes import openrouter
-from ..lanes.catalog import Resolved, resolve
+from ..lanes.catalog import Resolved
 from ..lanes.contract import Host, Lane, Launch, Locality, Task
+from ..lanes.grants import Granted
 from ..lanes.markers import mint
 from ..lanes.registry import Registry
 from ..lanes.scaffolds import scaffold
@@ -28,7 +28,7 @@ from ..lanes.walls import Fence, behind, said
 from ..messages.job import Cost, JobRecord, JobRequest
 from ..messages.refusals import RefusalCode, Refused
 from ..messages.replies import Plan
-from ..messages.vocabulary import JobState, Tier
+from ..messages.vocabulary import Effort, JobState
 from ..state.errors import StateError
 from ..state.files import read_private
 from ..state.home import Home
@@ -36,8 +36,10 @@ from ..state.ids import new_job_id
 from ..state.job_folder import LAUNCH, PROMPT, JobFolder
 from ..state.settings import SETTINGS, Settings, config_file, read_config
 from .accounts import Account, account_in
-from .host import decode_environment, host_for, probe, usable
-from .model_book import ModelBook, known_models
+from .choosing import check_denied, choose
+from .grants import granted_to
+from .host import decode_environment, host_for
+from .model_book import ModelBook
 from .tree import JOB_VARIABLE
 from .work_tree import GUARD, Guard, guard_for
 
@@ -86,6 +88,10 @@ class Draft:
     depth: int
     settings: Settings
     plan: Plan
+    agentic: bool
+    """Whether the delegate has tools in this very job."""
+    place: str
+    """What stands for the job's folder in the prompt until there is one: it occurs nowhere by chance."""
     account: Account | None = None
     """Whom it can be asked of afterwards what the job cost."""
     guard: Guard | None = None
@@ -108,6 +114,7 @@ def draft(  # noqa: PLR0911  one refusal after the other
         return Refused(code=RefusalCode.BAD_REQUEST, message=str(error))
     except StateError as error:
         return error.refusal
+    request = _with_defaults(request, settings)
     depth = _depth(environment, settings)
     if isinstance(depth, Refused):
         return depth
@@ -117,19 +124,23 @@ def draft(  # noqa: PLR0911  one refusal after the other
     refused = _check_cwd(request.cwd)
     if refused is not None:
         return refused
-    resolved = _choose(request, registry, models or ModelBook(home), environment, settings)
+    resolved = choose(request, registry, models or ModelBook(home), environment, settings)
     if isinstance(resolved, Refused):
         return resolved
     lane = registry.get(resolved.lane)
     if isinstance(lane, Refused):
         return lane
-    refused = _check_verb(request, lane, registry) or _check_denied(resolved, settings)
+    refused = _check_verb(request, lane, registry) or check_denied(resolved, settings)
     if refused is not None:
         return refused
     seen = effective(environment, settings, secrets="server" in lane.needs)
     host = host_for(lane, seen, settings, keys_from=environment)
     kept = guard_for(lane, request.verb, request.cwd, host, settings, home)
-    return _plan(request, text, lane, resolved, host, settings, depth, mint(random(8)), kept)
+    host = replace(host, walled=kept is not None and kept[1] is not None)
+    granted = granted_to(request, lane, seen, settings, f"@{random(12).hex()}@")
+    if isinstance(granted, Refused):
+        return granted
+    return _plan(request, text, lane, resolved, host, settings, depth, mint(random(8)), kept, granted)
 
 
 def _plan(  # noqa: PLR0913, PLR0917  the parts of one draft
@@ -142,17 +153,19 @@ def _plan(  # noqa: PLR0913, PLR0917  the parts of one draft
     depth: int,
     marker_id: str,
     kept: tuple[Guard, Fence | None] | None,
+    granted: Granted,
 ) -> Draft | Refused:
     discipline = settings.flag("build_discipline") if settings.is_set("build_discipline") else None
-    prompt = text
+    agentic = lane.agentic if lane.works is None else lane.works(request.verb, host)
+    prompt = f"{text}\n\n{granted.prompt}" if granted.prompt else text
     if lane.scaffold:
         prompt = scaffold(
-            text,
+            prompt,
             tier=resolved.tier,
             verb=request.verb,
             effort=request.effort,
             marker_id=marker_id,
-            agentic=lane.agentic,
+            agentic=agentic,
             build_discipline=discipline,
         )
     task = Task(
@@ -163,10 +176,12 @@ def _plan(  # noqa: PLR0913, PLR0917  the parts of one draft
         effort=request.effort,
         tier=resolved.tier,
         allow_downgrade=request.allow_downgrade or settings.flag("allow_downgrade"),
+        servers=granted.servers,
     )
     launch = lane.plan(task, host)
     if isinstance(launch, Refused):
         return launch
+    launch = replace(launch, files=(*launch.files, *granted.files), notices=(*launch.notices, *granted.notices))
     guard, fence = kept or (None, None)
     if fence is not None:
         launch = behind(launch, fence)
@@ -201,6 +216,8 @@ def _plan(  # noqa: PLR0913, PLR0917  the parts of one draft
         depth=depth,
         settings=settings,
         plan=plan,
+        agentic=agentic,
+        place=granted.place,
         guard=guard,
         account=account_in(host.secrets, host.environment.get(openrouter.URL)) if lane.receipts else None,
     )
@@ -236,12 +253,13 @@ def _fill(folder: JobFolder, draft_: Draft, umask: int) -> None:
         return text.replace("{job}", os.fspath(folder.path)) if launch.files else text
 
     prompt = draft_.prompt.encode("utf-8", "surrogatepass")
-    folder.write(PROMPT, prompt)
+    at = draft_.place.encode(), os.fsencode(folder.path)
+    folder.write(PROMPT, prompt.replace(*at))
     stdin = None if launch.stdin is None else PROMPT if launch.stdin == prompt else STDIN
     if stdin == STDIN and launch.stdin is not None:
-        folder.write(STDIN, launch.stdin)
+        folder.write(STDIN, launch.stdin.replace(*at))
     for file in launch.files:
-        folder.write(file.name, file.content)
+        folder.place(file.name, file.content.replace(*at), executable=file.executable)
     folder.write_json(PLAN, draft_.plan.model_dump(mode="json"))
     if draft_.guard is not None:
         folder.write_json(GUARD, draft_.guard.to_json())
@@ -275,7 +293,7 @@ def _record(draft_: Draft, job_id: str, at: float) -> JobRecord:
         cwd=request.cwd,
         local=lane.locality is Locality.LOCAL,
         streamed=lane.liveness.streamed,
-        agentic=lane.agentic and lane.name not in draft_.settings.words("text_lanes"),
+        agentic=draft_.agentic and lane.name not in draft_.settings.words("text_lanes"),
         timeout_s=request.timeout_s,
         windows={key: draft_.settings.number(key) or 0.0 for key in WINDOWS if draft_.settings.is_set(key)},
         state=JobState.QUEUED,
@@ -316,6 +334,12 @@ def effective(environment: Mapping[str, str], settings: Settings, *, secrets: bo
 def _settings(environment: Mapping[str, str]) -> Settings:
     path = config_file(environment)
     return Settings.load(environment, read_config(path), source=path)
+
+
+def _with_defaults(request: JobRequest, settings: Settings) -> JobRequest:
+    """Return the request with the effort that the settings give where none was asked for."""
+    word = settings.text("effort") if request.effort is None else None
+    return request.model_copy(update={"effort": Effort(word)}) if word else request
 
 
 def _depth(environment: Mapping[str, str], settings: Settings) -> int | Refused:
@@ -389,54 +413,6 @@ def _check_cwd(cwd: str) -> Refused | None:
     return None
 
 
-def _choose(
-    request: JobRequest,
-    registry: Registry,
-    models: ModelBook,
-    environment: Mapping[str, str],
-    settings: Settings,
-) -> Resolved | Refused:
-    lanes = registry.tiers(request.lane)
-    found = resolve(
-        request.model,
-        request.lane,
-        request.tier or _tier(settings),
-        lanes=lanes,
-        default_lane=settings.text("provider"),
-        default_model=settings.text("model"),
-        known=known_models(models, lanes, settings),
-    )
-    if isinstance(found, Refused):
-        return _declared_badly(request, registry) or found
-    if isinstance(found, Resolved):
-        return found
-    missing = []
-    for candidate in found.candidates:
-        lane = registry.get(candidate.lane)
-        if isinstance(lane, Refused) or request.verb not in lane.verbs or _check_denied(candidate, settings):
-            continue
-        readiness = probe(lane, environment, settings, ask_version=False)
-        if usable(readiness):
-            return candidate
-        missing.append(f"{lane.name}: {readiness.detail}")
-    return Refused(
-        code=RefusalCode.LANE_NOT_READY,
-        message=f"no lane is ready for {request.verb.value} ({'; '.join(missing) or 'none can do it'})",
-        hint="osrc lanes says what each one needs",
-    )
-
-
-def _tier(settings: Settings) -> Tier | None:
-    word = settings.text("tier")
-    return Tier(word) if word else None
-
-
-def _declared_badly(request: JobRequest, registry: Registry) -> Refused | None:
-    """Return what is wrong with the file of the lane that was asked for, if that is why there is no such lane."""
-    name = request.lane or (request.model or "").partition(":")[0]
-    return next((problem for problem in registry.problems if name and f"/{name}.toml:" in problem.message), None)
-
-
 def _check_verb(request: JobRequest, lane: Lane, registry: Registry) -> Refused | None:
     if request.verb in lane.verbs:
         return None
@@ -450,18 +426,6 @@ def _check_verb(request: JobRequest, lane: Lane, registry: Registry) -> Refused 
         message=f"the lane {lane.name} can't honour {request.verb.value}; lanes that can: {', '.join(able) or 'none'}",
         hint=f"osrc {request.verb.value} --lane {able[0]} ..." if able else "osrc lanes",
     )
-
-
-def _check_denied(resolved: Resolved, settings: Settings) -> Refused | None:
-    model = resolved.model
-    for entry in settings.words("model_denylist"):
-        if model is not None and (model == entry or ("*" in entry and fnmatchcase(model, entry))):
-            return Refused(
-                code=RefusalCode.DENIED,
-                message=f"the model {model} is on your denylist ({settings.origin('model_denylist')})",
-                hint="choose another model with -m",
-            )
-    return None
 
 
 def _gate_words(lane: Lane) -> str:

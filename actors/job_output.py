@@ -23,11 +23,15 @@ from ..messages.lane_events import (
     TurnEnded,
 )
 from ..messages.vocabulary import Verb
+from ..state.errors import StateError
+from ..state.files import read_private
 from ..state.job_machine import Asked, Event, FinalSeen, Hopeless, Life, LimitWait
 from ..state.watchdog import Cause
 from .base import log
 
 EVENT_LOG_LIMIT = 64 * 1024 * 1024
+REPORT_LIMIT = 1024 * 1024
+"""Bytes of a lane's report; a longer one is not read."""
 WAITING_STATUSES = frozenset({408, 429, 500, 502, 503, 504, 529})
 
 
@@ -53,6 +57,7 @@ class JobOutput:
         self._parser: Parser = lane.parser(task)
         self._scanner = MarkerScanner(marker_id)
         self._events = EventLog(events_path)
+        self._report = events_path.parent / lane.report if lane.report is not None else None
         self.bytes: dict[str, int] = {"out": 0, "err": 0}
 
     def feed(self, data: bytes, stream: str) -> Heard:
@@ -62,13 +67,24 @@ class JobOutput:
 
     def finish(self, exit_status: ExitStatus) -> Heard:
         """Take the end of output."""
-        heard = self._take(self._parser.finish(exit_status))
+        told = self._parser.feed(report, Stream.REPORT) if (report := self._reported()) else []
+        heard = self._take([*told, *self._parser.finish(exit_status)])
         self._events.close()
         return heard
 
     def close(self) -> None:
         """Let go of the event log without ending the turn."""
         self._events.close()
+
+    def _reported(self) -> bytes | None:
+        """Return what the CLI wrote to the file of its lane, or None where it wrote none that can be read."""
+        if self._report is None:
+            return None
+        try:
+            return read_private(self._report, REPORT_LIMIT)
+        except StateError as error:
+            log.warning("%s", error.refusal.message)
+            return None
 
     def _take(self, parsed: Iterable[LaneEvent]) -> Heard:
         events = self._scanner.scan(parsed)

@@ -46,6 +46,7 @@ REFUSALS: Final[Mapping[str, int]] = {
     "lane_not_ready": REFUSED,
     "verb_unsupported": REFUSED,
     "bad_cwd": REFUSED,
+    "bad_grant": REFUSED,
     "no_such_job": REFUSED,
     "ambiguous_job": REFUSED,
     "not_finished": REFUSED,

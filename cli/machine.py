@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from ..actors.host import probe
 from ..actors.lane_book import LaneBook
+from ..actors.model_book import ModelBook
 from ..lanes.contract import Lane, Readiness
 from ..lanes.registry import Registry
 from ..messages.refusals import Refused
@@ -59,3 +60,20 @@ def usable_lanes(lanes: Registry) -> tuple[list[Lane], list[str]]:
         else:
             loaded.append(found)
     return loaded, problems
+
+
+def model_book(home: Home) -> ModelBook:
+    """Return the person's own models and the cached catalogue."""
+    return ModelBook(home)
+
+
+def refresh_catalogue(home: Home, book: ModelBook, known: Settings) -> Refused | None:
+    """Fetch OpenRouter's catalogue anew, or say why not. No key is sent: the list is public."""
+    from ..actors.catalogue import refresh  # noqa: PLC0415 - it loads an HTTP client
+    from ..lanes.openrouter import base_url  # noqa: PLC0415 - beside its only use
+
+    base = base_url(known.text("openrouter_url"))
+    if isinstance(base, Refused):
+        return base
+    home.preflight()
+    return refresh(book, base, None)

@@ -182,6 +182,13 @@ def task_options(function: Callable[..., Any]) -> Callable[..., Any]:
             click.option(
                 "--tier", type=click.Choice([word.value for word in Tier]), help="Capability class of the model."
             ),
+            click.option(
+                "--with",
+                "grants",
+                metavar="skills=A,B|mcp=X",
+                multiple=True,
+                help="Give it skills or MCP servers of yours: skills=a,b, skills=all, mcp=x.",
+            ),
             click.option("--cwd", metavar="DIR", help="Folder the delegate works in (default: this one)."),
             click.option(
                 "--timeout", metavar="S", type=Duration(), help="Hard cap: seconds, or 90s, 10m, 2h; never extended."

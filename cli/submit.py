@@ -34,6 +34,7 @@ def job_request(options: Globals, verb: str, task: str, flags: dict[str, Any]) -
         "timeout_s": flags["timeout"],
         "label": _text(flags["label"], "--label"),
         "allow_downgrade": flags["allow_downgrade"] or None,
+        **_grants(flags["grants"]),
         "trust_lane": flags["trust_lane"] is not None or None,
         "cloud_ack": options.cloud_ack or None,
         "environment": environment(),
@@ -61,6 +62,20 @@ def _lane(options: Globals, flags: dict[str, Any]) -> str | None:
             raise click.UsageError(f"{name} {value} contradicts the lane {lane}.")
         lane = value
     return _text(lane, "--lane")
+
+
+def _grants(words: tuple[str, ...]) -> dict[str, list[str]]:
+    """Return the skills and servers of every --with; what is neither is no grant that could be dropped in silence."""
+    given: dict[str, list[str]] = {}
+    for word in words:
+        kind, equals, names = word.partition("=")
+        listed = [name.strip() for name in names.split(",")]
+        if kind not in ("skills", "mcp") or not equals or not all(listed):
+            raise click.UsageError(f"--with {word!a} is no grant: skills=a,b, skills=all or mcp=x.")
+        for name in listed:
+            _text(name, "--with")
+        given[kind] = [*given.get(kind, []), *listed]
+    return given
 
 
 def _text(value: str | None, option: str) -> str | None:

@@ -23,10 +23,12 @@ from ..messages.vocabulary import Effort, Tier, Verb
 
 
 class Stream(StrEnum):
-    """Which of the delegate's two outputs some bytes came from."""
+    """Which of the delegate's outputs some bytes came from."""
 
     OUT = "out"
     ERR = "err"
+    REPORT = "report"
+    """The whole of the file that ``Lane.report`` names, after both outputs have ended."""
 
 
 class Posture(StrEnum):
@@ -51,6 +53,8 @@ class Task:
     effort: Effort | None = None
     tier: Tier = Tier.MID
     allow_downgrade: bool = False
+    servers: tuple[str, ...] = ()
+    """Names of the MCP servers that were granted; ``{job}/mcp.json`` configures them and no other."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,6 +70,9 @@ class Host:
     home: str = "/"
     """The caller's home folder."""
     is_root: bool = False
+    walled: bool = False
+    """Whether this very run will see the work tree read-only, by a wall of ours (only read-only verbs of lanes
+    whose ``wall`` is ours)."""
     platform: str = "linux"
     server: str | None = None
     """Base URL of the OpenAI-compatible server found for the local lane, ``.../v1``."""
@@ -84,7 +91,9 @@ class PrivateFile:
     """A file to write 0600 into the job folder before the launch. ``{job}`` in argv is that folder."""
 
     name: str
+    """May have folders in it, with ``/``."""
     content: bytes = field(repr=False)
+    executable: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,6 +144,16 @@ class Wall(StrEnum):
     read-only for it where the machine can do that, and compared before and after in any case."""
 
 
+class Road(StrEnum):
+    """How a person's skills reach a delegate (``lanes/grants.py``)."""
+
+    BUNDLE = "bundle"
+    """Copied into the job folder, whose paths the prompt names: for agents that read outside the work tree."""
+    TEXT = "text"
+    """Inlined into the prompt."""
+    NONE = "none"
+
+
 class EffortSupport(StrEnum):
     """How a lane takes ``--effort``."""
 
@@ -160,6 +179,8 @@ class ProbeFacts:
     version_output: bytes | None = None
     """stdout of ``version_argv``; None when it was not run or failed."""
     version_exit: int | None = None
+    status_output: bytes | None = None
+    """stdout and stderr of ``status_argv``; None when it was not run or did not end in time."""
     credentials: frozenset[str] = frozenset()
     """Those of the lane's ``credential_files`` that exist (paths as the lane wrote them)."""
 
@@ -229,6 +250,8 @@ class Lane:
     binary: str | None
     """Program name looked up on PATH; None when the lane needs none."""
     version_argv: tuple[str, ...] = ("--version",)
+    status_argv: tuple[str, ...] | None = None
+    """A quick command of the CLI that says whether somebody is signed in; None where files or keys tell."""
     min_version: tuple[int, ...] | None = None
     tested_versions: tuple[str, ...] = ()
     verbs: Mapping[Verb, Posture]
@@ -243,6 +266,12 @@ class Lane:
     locality: Locality = Locality.CLOUD
     agentic: bool = True
     """Whether the delegate has tools of its own (False: it only answers in text)."""
+    works: Callable[[Verb, Host], bool] | None = None
+    """The same where it depends on the verb and on settings: then this decides."""
+    skills: Road = Road.TEXT
+    """By which road ``--with skills=`` goes."""
+    mcp: bool = False
+    """Whether ``--with mcp=`` can be honoured: ``plan`` then heeds ``Task.servers``."""
     scaffold: bool = True
     """Whether the prompt is wrapped with the marker protocol (False: the bare task is sent)."""
     liveness: Liveness = Liveness()
@@ -252,6 +281,9 @@ class Lane:
     """Further programs the lane looks for on PATH."""
     secrets: tuple[str, ...] = ()
     """Names of the keys it needs, read one by one: the environment first, then ``~/.env``."""
+    report: str | None = None
+    """Name of a file in the job folder to which the CLI writes at its end what its stream does not tell.
+    ``plan`` puts it there empty (``Launch.files``) and names it in the command."""
     receipts: Literal["openrouter"] | None = None
     """Who can be asked afterwards what each generation named in the stream really cost."""
     needs: frozenset[Literal["server", "embedded", "bridge"]] = frozenset()

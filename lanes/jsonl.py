@@ -22,6 +22,9 @@ _BLANKS = b" \t\r\x0b\x0c"
 # Every byte but the newline becomes an x: a line that is not blank then starts with "\n" + "x".
 _SHAPE = bytes(10 if byte == 10 else 120 for byte in range(256))
 
+_DECODER = json.JSONDecoder()
+_WHITESPACE = " \t\n\r"
+
 ERR_TAIL = 8 * 1024
 """Bytes of stderr kept to explain an ending."""
 
@@ -207,8 +210,10 @@ def _decode(raw: bytes) -> Mapping[str, Any] | None:
 
 def _loads(text: str) -> Mapping[str, Any] | None:
     try:
-        item = json.loads(text)
+        item, end = _DECODER.raw_decode(text)  # json.loads looks for blanks twice first, on every line
     except (ValueError, RecursionError):
+        return None
+    if end != len(text) and text[end:].strip(_WHITESPACE):
         return None
     return item if isinstance(item, dict) else None
 

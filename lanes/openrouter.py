@@ -30,7 +30,7 @@ PHRASES: Phrases = (
             "free-models-per-day",
         ),
     ),
-    (FailureKind.MODEL_GONE, ("no endpoints found for", "is not a valid model id")),
+    (FailureKind.MODEL_GONE, ("no endpoints found for", "is not a valid model id", "` does not exist")),
     (FailureKind.AUTH, ("no auth credentials found", "user not found")),
 )
 """OpenRouter's own error sentences, as both vehicles pass them on."""

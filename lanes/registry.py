@@ -25,15 +25,23 @@ _BUILTIN: Mapping[str, Tier] = {
     "acp": Tier.MID,
     "cc": Tier.MID,
     "claude": Tier.FRONTIER,
+    "claudex": Tier.FRONTIER,
+    "cline": Tier.MID,
     "codex": Tier.FRONTIER,
     "codexor": Tier.MID,
     "copilot": Tier.MID,
+    "cursor": Tier.MID,
+    "devin": Tier.CAPABLE,
     "droid": Tier.MID,
     "embedded": Tier.RAW,
     "gemini": Tier.MID,
+    "hermes": Tier.MID,
     "local": Tier.BUDGET,
+    "opencode": Tier.MID,
     "pi": Tier.MID,
     "qwen": Tier.CAPABLE,
+    "tokenrouter": Tier.MID,
+    "warp": Tier.MID,
 }
 """Built-in lanes with their default tier; one folder and one row each."""
 

@@ -10,7 +10,7 @@ LONGEST_S = 8 * 86400.0
 
 _CUE = re.compile(r"(?:try again|resets?|reset at|retry|available(?: again)?|until|limit reached)")
 _EPOCH = re.compile(r"(?<!\d)(1\d{9})(?:\d{3})?(?!\d)")
-_ISO = re.compile(r"(\d{4})-(\d\d)-(\d\d)[t ](\d\d):(\d\d)(?::(\d\d))?(?:\.\d{1,9})?\s?(z|[+-]\d\d:?\d\d)?")
+_ISO = re.compile(r"(\d{4})-(\d\d)-(\d\d)[t ](\d\d):(\d\d)(?::(\d\d))?(?:\.\d{1,9})?\s?(z|utc|gmt|[+-]\d\d:?\d\d)?")
 _PART = re.compile(
     r"(\d{1,6})\s?(days?|d|hours?|hrs?|hr|h|minutes?|mins?|min|m|seconds?|secs?|sec|s)(?![a-z])|(\d{1,6})\s?([dhm])(?=\d)"
 )
@@ -57,7 +57,7 @@ def _iso(words: str, tz_offset_s: float) -> float | None:
     year, month, day, hour, minute = (int(match[i]) for i in range(1, 6))
     zone = match[7]
     offset = tz_offset_s
-    if zone == "z":
+    if zone in ("z", "utc", "gmt"):
         offset = 0.0
     elif zone:
         digits = zone[1:].replace(":", "")
@@ -66,10 +66,10 @@ def _iso(words: str, tz_offset_s: float) -> float | None:
 
 
 def _duration(tail: str, now: float) -> float | None:
-    start = tail.find(" in ")
-    if start < 0:
+    word = next((word for word in (" in ", " after ") if word in tail), None)
+    if word is None:
         return None
-    total, place = 0, start + 4
+    total, place = 0, tail.find(word) + len(word)
     while (match := _PART.match(tail, place)) is not None:
         count, unit = (match[1], match[2]) if match[1] else (match[3], match[4])
         total += int(count) * _UNITS[unit[0]]

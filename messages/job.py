@@ -16,6 +16,8 @@ ModelName = Annotated[str, StringConstraints(pattern=r"^[^\x00-\x1f\x7f]{1,1024}
 """What may be a model's name is the catalog's to judge: it may hold a path of the person's own."""
 Label = Annotated[str, StringConstraints(pattern=r"^[^\x00-\x1f\x7f]{1,80}$")]
 
+GrantName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.:@-]{0,127}$")]
+
 JOB_ID = re.compile(JOB_ID_PATTERN)
 
 
@@ -37,6 +39,10 @@ class JobRequest(Message):
     """Hard cap in seconds; also switches the cap's extension off."""
     label: Label | None = None
     allow_downgrade: bool = False
+    skills: Annotated[tuple[GrantName, ...], Field(max_length=100)] = ()
+    """Skills of the person's own that the delegate gets; ``all`` is every one."""
+    mcp: Annotated[tuple[GrantName, ...], Field(max_length=100)] = ()
+    """MCP servers of the person's own that the delegate gets, by name."""
     trust_lane: bool = False
     cloud_ack: bool = False
     environment: str = Field(default="", repr=False)

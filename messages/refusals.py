@@ -20,6 +20,7 @@ class RefusalCode(StrEnum):
     LANE_NOT_READY = "lane_not_ready"
     VERB_UNSUPPORTED = "verb_unsupported"
     BAD_CWD = "bad_cwd"
+    BAD_GRANT = "bad_grant"
     NO_SUCH_JOB = "no_such_job"
     AMBIGUOUS_JOB = "ambiguous_job"
     NOT_FINISHED = "not_finished"

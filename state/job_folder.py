@@ -115,6 +115,17 @@ class JobFolder:
         """Replace one file whole, 0600."""
         write_private(self.path / name, data, fsync=fsync, files=self.files)
 
+    def place(self, name: str, data: bytes, *, executable: bool = False) -> None:
+        """Write a file that the delegate is given, in folders of its own (0700). Raises StateError."""
+        path = self.path / name
+        try:
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError as error:
+            raise from_os_error(error, path.parent, "create") from error
+        write_private(path, data, files=self.files)
+        if executable:
+            path.chmod(0o700)
+
     def write_json(self, name: str, value: Mapping[str, Any]) -> None:
         """Replace one JSON file whole."""
         self.write(name, json.dumps(value, separators=(",", ":")).encode() + b"\n")

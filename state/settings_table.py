@@ -169,6 +169,24 @@ _CLOUD = (
     _number("tier_mid_max_usd_m", 12, "output price up to which an unknown model is tier mid", "USD/M"),
 )
 
+_GOOGLE = (
+    Setting("gemini_vehicle", "text", "auto", "program of the gemini lane", choices=("auto", "agy", "gemini")),
+    _flag("gemini_user_mcp", False, "let the user's own MCP servers reach Gemini CLI"),
+    _text("gemini_pro_api_id", "model that gemini-pro means on Gemini CLI; none: its own word"),
+    _text("gemini_flash_api_id", "model that gemini-flash means on Gemini CLI; none: its own word"),
+    _text("gemini_flash_lite_api_id", "model that gemini-flash-lite means on Gemini CLI; none: its own word"),
+    _text("agy_pro_default", "model that gemini-pro means on agy; none: the last known"),
+    _text("agy_flash_default", "model that gemini-flash means on agy; none: the last known"),
+    _text("agy_print_timeout", "how long agy waits for an answer, such as 90s or 60m", "60m"),
+    _flag("qwen_user_mcp", False, "let the user's own MCP servers reach Qwen Code"),
+    _flag("opencode_user_mcp", False, "let OpenCode use tools of the user's own MCP servers and plugins"),
+    _text(
+        "opencode_read_agent",
+        "agent that OpenCode is given for run and explore; none: one that has no tool that writes",
+    ),
+    _flag("cline_user_mcp", False, "let the user's own MCP servers reach Cline"),
+)
+
 _LATER = (
     _flag("no_autodetach", False, "never move a foreground job to the background", effective=False),
     _flag("force_autodetach", False, "always do", effective=False),
@@ -179,15 +197,38 @@ _LATER = (
     _count("fanout_max", None, "members of a fan-out that run at the same time", "jobs", effective=False),
 )
 
+_GRANTS = (
+    _count("with_max_bytes", 20_000, "what the list of skills given by --with may add to a prompt", "bytes"),
+    _count("with_text_max_bytes", 100_000, "what skills that are given as text may add to a prompt", "bytes"),
+    Setting(
+        "bundle_max_bytes",
+        "count",
+        8_388_608.0,
+        "all files of the skills given to one job",
+        "bytes",
+        also=("OSRC_WITH_BUNDLE_MAX_BYTES",),
+    ),
+)
+
 _LOCAL = (
     _text("local_url", "base URL of the OpenAI-compatible server; none: the usual ports are tried"),
     _flag("local_allow_remote", False, "permit a local_url that is not on this machine"),
     _number("local_timeout", 2, "bound on finding the server"),
     _number("local_gen_timeout", 900, "bound on the silence of one answer"),
     Setting("local_key", "text", "local", "key sent to the local server", secret=True),
+    _flag("local_agentic", False, "give a local model tools on read-only verbs too, through Claude Code or Codex"),
+    Setting(
+        "local_api",
+        "text",
+        "chat",
+        "what the local server speaks: chat is worked with through Claude Code, responses through Codex",
+        choices=("chat", "responses"),
+    ),
+    _text("local_tools", "tools of Claude Code that a local model gets on verbs that may write"),
 )
 
 SETTINGS: Mapping[str, Setting] = {
-    setting.key: setting for setting in (*_CHOOSING, *_SUPERVISOR, *_WATCHDOG, *_LOOKING, *_LOCAL, *_CLOUD, *_LATER)
+    setting.key: setting
+    for setting in (*_CHOOSING, *_SUPERVISOR, *_WATCHDOG, *_LOOKING, *_GRANTS, *_LOCAL, *_CLOUD, *_GOOGLE, *_LATER)
 }
 """Key → setting, in the order people should meet them."""

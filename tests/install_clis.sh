@@ -17,6 +17,9 @@ gemini @google/gemini-cli          0.61.0
 qwen   @qwen-code/qwen-code        0.24.4
 opencode opencode-ai              1.18.33
 cline  cline                       3.0.65
+droid  droid                       0.215.0
+copilot @github/copilot           1.0.102
+pi     @mariozechner/pi-coding-agent 0.73.1
 '
 
 into=${OSRC_TEST_CLIS:-${XDG_CACHE_HOME:-$HOME/.cache}/outsourcerer-clis}

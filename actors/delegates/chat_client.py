@@ -66,10 +66,10 @@ def _stream(question: Question, completion: Completion, emitter: Emitter) -> Tro
     try:
         with (
             httpx.Client(timeout=timeout, trust_env=trust_env, follow_redirects=False) as client,
-            client.stream("POST", url, json=_body(question), headers=_headers(question)) as response,
+            client.stream("POST", url, json=_body(question), headers=headers_for(question.key)) as response,
         ):
             if response.status_code != 200:
-                return _http_trouble(response)
+                return trouble_of(response)
             return _read(response, completion, emitter, deadline) or completion.trouble()
     except (httpx.ConnectError, httpx.ConnectTimeout):
         return Trouble("transport", f"no server answers at {question.base_url}")
@@ -91,17 +91,16 @@ def _body(question: Question) -> dict[str, object]:
     return body if question.max_tokens is None else body | {"max_tokens": question.max_tokens}
 
 
-def _headers(question: Question) -> dict[str, str]:
+def headers_for(key: str | None) -> dict[str, str]:
+    """Return the headers of a request for a stream."""
     # No compression: a few hostile bytes could unpack to gigabytes.
     headers = {"Accept": "text/event-stream", "Accept-Encoding": "identity"}
-    return headers | ({"Authorization": f"Bearer {question.key}"} if question.key else {})
+    return headers | ({"Authorization": f"Bearer {key}"} if key else {})
 
 
 def _read(response: httpx.Response, completion: Completion, emitter: Emitter, deadline: float) -> Trouble | None:
-    kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
-    events = _whole(response) if kind == "application/json" else _events(response)
     named = False
-    for batch in events:
+    for batch in payloads(response):
         text, thought_chars = [], 0
         for payload in batch:
             delta = completion.take(payload)
@@ -116,8 +115,14 @@ def _read(response: httpx.Response, completion: Completion, emitter: Emitter, de
         if completion.stop:
             return None
         if time.monotonic() > deadline:
-            return Trouble("transport", "the answer took longer than OSRC_LOCAL_GEN_TIMEOUT allows")
+            return Trouble("transport", "the answer took longer than its limit")
     return None
+
+
+def payloads(response: httpx.Response) -> Iterator[list[str]]:
+    """Return the data of an answer's events, streamed or not; those that came together as one batch."""
+    kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+    return _whole(response) if kind == "application/json" else _events(response)
 
 
 def _events(response: httpx.Response) -> Iterator[list[str]]:
@@ -142,7 +147,8 @@ def _bounded(response: httpx.Response, limit: int) -> bytes:
     return bytes(body[:limit])
 
 
-def _http_trouble(response: httpx.Response) -> Trouble:
+def trouble_of(response: httpx.Response) -> Trouble:
+    """Return what an answer that is an error means."""
     status = response.status_code
     words = error_message(as_object(_bounded(response, ERROR_CAP)))
     until = None

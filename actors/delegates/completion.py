@@ -45,6 +45,8 @@ def failure_of_status(status: int) -> str:
         return "auth"
     if status == 429:
         return "rate-limit"
+    if status == 402:  # out of credits
+        return "plan-limit"
     if status == 404:
         return "model-gone"
     if status in (408, 425) or status >= 500 or 300 <= status < 400:

@@ -130,6 +130,15 @@ def _supervisor(home: Home) -> Iterator[Finding]:
     yield Finding("supervisor", level, f"running: pid {seen.get('pid')}, version {connection.version}", fix)
 
 
+def _models(home: Home) -> Iterator[Finding]:
+    book = machine.model_book(home)
+    own = book.own(machine.registry(home).names())
+    if own.rows:
+        yield Finding("models", "ok", f"{len(own.rows)} of your own in {book.own_path}")
+    for problem in own.problems[:20]:
+        yield Finding("models", "warn", problem, "osrc models")
+
+
 def _lanes(home: Home) -> Iterator[Finding]:
     found, problems = machine.usable_lanes(machine.registry(home))
     ready = machine.probe_all(found, machine.settings())
@@ -193,6 +202,7 @@ CHECKS: tuple[Callable[[Home], Iterator[Finding]], ...] = (
     _settings,
     _supervisor,
     _lanes,
+    _models,
     _leftovers,
 )
 """In the order in which they are printed."""

@@ -115,6 +115,8 @@ LANE = Lane(
     billing=Billing(kind="unknown", pool="acp", words="its cost is the agent's own affair: not known here"),
     # A slow agent needs fifteen seconds to be ready, and its model may think for minutes.
     liveness=Liveness(first_output_s=240.0),
+    # Many of them read nothing outside of their folder (gemini 0.61): skills go as text.
+    mcp=True,
     plan=partial(plan, ()),
     parser=parser,
     classify=classify,

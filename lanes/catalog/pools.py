@@ -61,5 +61,27 @@ COPILOT_PLAN = Billing(
 OWN_PROVIDER = Billing(
     kind="unknown", pool="own-provider", words="billed by the provider that you set up in the CLI", as_of="2026-11"
 )
+DEVIN_PLAN = Billing(
+    kind="plan", pool="devin", words="$0 cash, spends your Devin plan limits", plan="Devin", as_of="2026-11"
+)
+CURSOR_PLAN = Billing(
+    kind="plan", pool="cursor", words="$0 cash, spends your Cursor plan limits", plan="Cursor", as_of="2026-11"
+)
+WARP = Billing(
+    kind="unknown", pool="warp", words="depends on your Warp plan or your own keys", plan="Warp", as_of="2026-11"
+)
+CLAUDEX_PLAN = Billing(
+    kind="plan",
+    pool="chatgpt",
+    words="$0 cash, spends your ChatGPT plan limits through your own proxy",
+    plan="ChatGPT",
+    as_of="2026-11",
+)
+TOKENROUTER = Billing(
+    kind="metered",
+    pool="tokenrouter",
+    words="metered cash on your TokenRouter key, not measured; free promotions show only in its account",
+    as_of="2026-11",
+)
 LOCAL = Billing(kind="free", pool="local", words="$0 cash + $0 plan", as_of="2026-11")
 UNKNOWN = Billing(kind="unknown", pool="unknown", words="its cost is not known here", as_of="2026-11")

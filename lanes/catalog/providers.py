@@ -18,6 +18,11 @@ SYNONYMS: Mapping[str, str] = {
     "codex-or": "codexor",
     "cxor": "codexor",
     "cx": "codex",
+    "dv": "devin",
+    "cognition": "devin",
+    "cursor-agent": "cursor",
+    "oz": "warp",
+    "nous": "hermes",
     "cxnative": "codex",
     "cx-native": "codex",
     "openai-codex": "codex",
@@ -27,6 +32,8 @@ SYNONYMS: Mapping[str, str] = {
     "copilot-cli": "copilot",
     "pi-coding-agent": "pi",
     "qwen-code": "qwen",
+    "opencode-ai": "opencode",
+    "zen": "opencode",
     "gm": "gemini",
     "agy": "gemini",
     "antigravity": "gemini",
@@ -38,16 +45,7 @@ SYNONYMS: Mapping[str, str] = {
 """Word → the lane of ours that it means."""
 
 ABSENT: Mapping[str, str] = {
-    "devin": "Devin",
-    "dv": "Devin",
     "gi": "the Gemini API",
     "ci": "Codex images",
-    "cursor": "Cursor",
-    "hermes": "Hermes",
-    "warp": "Warp",
-    "cline": "Cline",
-    "opencode": "OpenCode",
-    "claudex": "Claudex",
-    "tokenrouter": "TokenRouter",
 }
 """Word → name of a lane that this version does not have."""

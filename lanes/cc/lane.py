@@ -6,7 +6,7 @@ from ...messages.lane_events import FailureKind
 from ...messages.vocabulary import Tier
 from .. import failures, openrouter
 from ..catalog.pools import OPENROUTER
-from ..contract import EffortSupport, Ending, Lane, Liveness, Parser, ProbeFacts, Readiness, Task
+from ..contract import EffortSupport, Ending, Lane, Liveness, Parser, ProbeFacts, Readiness, Road, Task
 from ..launching import cli_readiness
 from ..vehicles.claude_code.argv import BINARY, INSTALL, MIN_VERSION, TESTED_VERSIONS, VERBS
 from ..vehicles.claude_code.events import ClaudeParser
@@ -56,6 +56,8 @@ LANE = Lane(
     secrets=(openrouter.KEY,),
     receipts="openrouter",
     default_tier=Tier.MID,
+    skills=Road.BUNDLE,
+    mcp=True,
     plan=plan,
     parser=parser,
     classify=classify,

@@ -23,7 +23,10 @@ def plan(task: Task, host: Host) -> Launch | Refused:
         argv += ["--effort", EFFORTS[task.effort]]
         if EFFORTS[task.effort] != task.effort:
             notices.append(f"Claude Code has no effort {task.effort}; {EFFORTS[task.effort]} is used.")
-    argv += [*servers(host), *permissions(task.verb, host.environment.get("OSRC_ALLOWED_TOOLS"))]
+    argv += [
+        *servers(host, task.servers),
+        *permissions(task.verb, host.environment.get("OSRC_ALLOWED_TOOLS"), task.servers),
+    ]
     env_set, said = as_root(task, host)
     notices += said
     by_key = bool(host.environment.get("ANTHROPIC_API_KEY"))

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from ...messages.vocabulary import Tier
 from ..catalog.pools import CLAUDE_PLAN
-from ..contract import EffortSupport, Lane, Liveness, Parser, ProbeFacts, Readiness, Task
+from ..contract import EffortSupport, Lane, Liveness, Parser, ProbeFacts, Readiness, Road, Task
 from ..failures import classify
 from ..launching import cli_readiness
 from ..vehicles.claude_code.argv import BINARY, INSTALL, MIN_VERSION, TESTED_VERSIONS, VERBS
@@ -58,6 +58,8 @@ LANE = Lane(
     liveness=Liveness(first_output_s=180.0),
     credential_files=CREDENTIALS,
     default_tier=Tier.FRONTIER,
+    skills=Road.BUNDLE,
+    mcp=True,
     plan=plan,
     parser=parser,
     classify=classify,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...messages.vocabulary import Tier
 from ..catalog.pools import CHATGPT_PLAN
-from ..contract import EffortSupport, Lane, Parser, ProbeFacts, Readiness, Task
+from ..contract import EffortSupport, Lane, Parser, ProbeFacts, Readiness, Road, Task
 from ..failures import classify
 from ..launching import cli_readiness
 from ..vehicles.codex_cli.argv import BINARY, INSTALL, MIN_VERSION, TESTED_VERSIONS, VERBS
@@ -49,6 +49,7 @@ LANE = Lane(
     billing=CHATGPT_PLAN,
     credential_files=CREDENTIALS,
     default_tier=Tier.FRONTIER,
+    skills=Road.BUNDLE,
     plan=plan,
     parser=parser,
     classify=classify,

@@ -6,7 +6,7 @@ from ...messages.lane_events import FailureKind
 from ...messages.vocabulary import Tier
 from .. import failures, openrouter
 from ..catalog.pools import OPENROUTER
-from ..contract import EffortSupport, Ending, Lane, Parser, ProbeFacts, Readiness, Task
+from ..contract import EffortSupport, Ending, Lane, Parser, ProbeFacts, Readiness, Road, Task
 from ..launching import cli_readiness
 from ..vehicles.codex_cli.argv import BINARY, INSTALL, MIN_VERSION, TESTED_VERSIONS, VERBS
 from ..vehicles.codex_cli.events import CodexParser
@@ -54,6 +54,7 @@ LANE = Lane(
     secrets=(openrouter.KEY,),
     receipts="openrouter",
     default_tier=Tier.MID,
+    skills=Road.BUNDLE,
     plan=plan,
     parser=parser,
     classify=classify,

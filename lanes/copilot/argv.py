@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from ...messages.refusals import RefusalCode, Refused
 from ...messages.vocabulary import Effort, Verb
 from ..catalog.pools import OWN_PROVIDER
-from ..contract import Host, Launch, Posture, Task
+from ..contract import Host, Launch, Posture, PrivateFile, Task
 from ..launching import NESTING, missing_program, prompt_bytes
 
 BINARY = "copilot"
@@ -58,6 +58,9 @@ OWN_SESSION = frozenset(
 )
 """What Copilot sets for the commands it runs, and the variables that would grant more than the verb does."""
 
+REPORT = "usage.json"
+"""File in the job folder for the tokens, which its stream does not tell."""
+
 PROVIDER = "COPILOT_PROVIDER_BASE_URL"
 """Set where the person has a model provider of their own."""
 
@@ -81,12 +84,14 @@ def plan(task: Task, host: Host) -> Launch | Refused:
         argv += ["--model", task.model]
     if task.effort is not None:
         argv += ["--reasoning-effort", EFFORTS[task.effort]]
+    argv.append(f"--usage-output-file={{job}}/{REPORT}")
     own = bool(host.environment.get(PROVIDER))
     notices = (f"{PROVIDER} is set: that provider answers and bills the run, not GitHub Copilot.",) if own else ()
     return Launch(
         argv=tuple(argv),
         env_strip=NESTING | OWN_SESSION,
         stdin=prompt,
+        files=(PrivateFile(name=REPORT, content=b""),),
         notices=notices,
         billing=OWN_PROVIDER if own else None,
     )

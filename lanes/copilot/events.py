@@ -2,7 +2,8 @@
 
 Kinds are dotted (``assistant.message``, ``tool.execution_start``). Final is ``result``: its exit code
 decides, and the ``session.error`` before it says why. A failed request is ``model.call_failure``; only
-``assistant.turn_retry`` after it says that it is tried again. The stream tells no tokens.
+``assistant.turn_retry`` after it says that it is tried again. The stream tells no tokens: they are in the
+file that ``--usage-output-file`` names, written at the end, also after a failure.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from ...messages.lane_events import (
     TurnEnded,
 )
 from .. import failures
+from ..contract import Stream
 from ..framing import LongLine
 from ..jsonl import JsonLinesParser
 from ..text import ending_kind
@@ -38,6 +40,7 @@ from ..values import (
     as_word,
     clip,
 )
+from .usage import reported
 
 FAMILIES = frozenset(
     {b"assistant", b"hook", b"mcp", b"model", b"permission", b"session", b"skill", b"subagent", b"system", b"tool"}
@@ -105,6 +108,10 @@ class CopilotParser(JsonLinesParser):
         else:
             return "." in kind and not self._foreign(f'{{"type":"{kind}"'.encode("utf-8", "replace"))
         return True
+
+    def feed(self, data: bytes, stream: Stream = Stream.OUT) -> list[LaneEvent]:
+        """Return the events that ``data`` completes."""
+        return reported(data) if stream is Stream.REPORT else super().feed(data, stream)
 
     def on_long_line(self, line: LongLine, events: list[LaneEvent]) -> bool:
         """Take an over-long line of a known family as a sign of life; the final one is never that long."""

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ...messages.vocabulary import Tier
 from ..catalog.pools import COPILOT_PLAN
 from ..contract import EffortSupport, Lane, Liveness, Parser, ProbeFacts, Readiness, Task
 from ..failures import classify
 from ..launching import cli_readiness
-from .argv import BINARY, INSTALL, PROVIDER, VERBS, plan
+from .argv import BINARY, INSTALL, PROVIDER, REPORT, VERBS, plan
 from .events import CopilotParser
 
 MIN_VERSION = (1, 0, 0)
 TESTED_VERSIONS = ("1.0.102",)
-CREDENTIALS = ("~/.copilot/config.json",)
+CREDENTIALS = ("~/.config/gh/hosts.yml",)
+"""The GitHub CLI's sign-in, which Copilot takes. Its own is in the system's keychain, or in a file that is
+written at its first start in any case."""
+SIGN_IN = f"copilot login  (or set COPILOT_GITHUB_TOKEN, or {PROVIDER} for a provider of your own)"
 KEYS = ("COPILOT_GITHUB_TOKEN", "GH_TOKEN", "GITHUB_TOKEN", PROVIDER)
 
 
@@ -22,15 +27,20 @@ def parser(_task: Task) -> Parser:
 
 
 def probe(facts: ProbeFacts) -> Readiness:
-    """Judge by the program, its version, and whether a token or a sign-in is there; none of it is opened."""
-    return cli_readiness(
+    """Judge by the program, its version, and whether a token or the GitHub CLI's sign-in is there; none is opened."""
+    found = cli_readiness(
         facts,
         binary=BINARY,
         install=INSTALL,
-        sign_in=f"copilot login  (or set COPILOT_GITHUB_TOKEN, or {PROVIDER} for a provider of your own)",
+        sign_in=SIGN_IN,
         keys=KEYS,
         min_version=MIN_VERSION,
         tested=TESTED_VERSIONS,
+    )
+    if found.fix != SIGN_IN:
+        return found
+    return replace(
+        found, detail=f"copilot {found.version}; whether it has a sign-in of its own can't be seen from here"
     )
 
 
@@ -38,7 +48,7 @@ LANE = Lane(
     name="copilot",
     provider="copilot",
     vehicle="copilot",
-    summary="GitHub Copilot CLI, headless, on your own plan or your own provider. Its stream tells no tokens.",
+    summary="GitHub Copilot CLI, headless, on your own plan or your own provider.",
     homepage="https://docs.github.com/copilot/how-tos/copilot-cli",
     install=INSTALL,
     binary=BINARY,
@@ -51,6 +61,7 @@ LANE = Lane(
     # It unpacks itself on its first start, and waits up to 60 s in all between five tries.
     liveness=Liveness(stall_kill_floor_s=180.0, first_output_s=180.0),
     credential_files=CREDENTIALS,
+    report=REPORT,
     default_tier=Tier.MID,
     plan=plan,
     parser=parser,

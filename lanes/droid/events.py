@@ -184,9 +184,12 @@ def _not_started(said: str) -> FailureKind | None:
 
 
 def _report(item: Mapping[str, Any], events: list[LaneEvent]) -> None:
-    """Append the turn's sum. Droid counts uncached, cached and written prompt tokens apart."""
+    """Append the turn's sum. Droid counts uncached, cached and written prompt tokens apart.
+
+    It fills in zeros where its provider told nothing.
+    """
     usage = as_object(item.get("usage"))
-    if usage:
+    if as_count(usage.get("input_tokens")) or as_count(usage.get("output_tokens")):
         counts = TokenUsage(
             input=as_count(usage.get("input_tokens")),
             cached_input=as_count(usage.get("cache_read_input_tokens")),

@@ -12,7 +12,14 @@ from .events import DroidParser
 
 MIN_VERSION = (0, 200, 0)
 TESTED_VERSIONS = ("0.215.0",)
-CREDENTIALS = ("~/.factory/auth.v2.file", "~/.factory/auth.encrypted", "~/.factory/settings.json")
+CREDENTIALS = (
+    "~/.factory/auth.v2.file",
+    "~/.factory/auth.v2.keyring",
+    "~/.factory/auth.v2.loginkeychain",
+    "~/.factory/auth.encrypted",
+    "~/.factory/settings.json",
+)
+"""A sign-in in any of its forms; the settings, which its first start does not write, hold own models."""
 KEYS = ("FACTORY_API_KEY",)
 
 

@@ -37,4 +37,6 @@ def _judged(turn: TurnEnded) -> TurnEnded:
 
 
 def _failed(turn: TurnEnded, failure: FailureKind, message: str) -> TurnEnded:
-    return turn.model_copy(update={"ok": False, "failure": failure, "message": message.strip()[:_SHORT]})
+    """Return the end as ``agy`` tells it: with exit code 0 its own words are the only final event there is."""
+    changes = {"ok": False, "failure": failure, "message": message.strip()[:_SHORT]}
+    return turn.model_copy(update=changes | {"synthetic": not turn.ok})

@@ -13,7 +13,8 @@ from ...messages.refusals import RefusalCode, Refused
 from ...messages.vocabulary import Verb
 from ..catalog.pools import ANTIGRAVITY_PLAN, GEMINI_KEY, GOOGLE_CLOUD, GOOGLE_PLAN
 from ..contract import Billing, Host, Launch, Posture, PrivateFile, Task
-from ..launching import ARGV_PROMPT_LIMIT, NESTING, missing_program, prompt_bytes
+from ..launching import NESTING, missing_program, prompt_bytes
+from ..unseen import argument
 from .models import FORCE, Chosen, Vehicle, choose, vehicle_of
 
 INSTALL: Mapping[Vehicle, str] = {
@@ -45,15 +46,33 @@ AGY_FLAGS: Mapping[Verb, tuple[str, ...]] = {
 GEMINI_FLAGS: Mapping[Verb, tuple[str, ...]] = {
     Verb.RUN: ("--approval-mode", "plan"),
     Verb.EXPLORE: ("--approval-mode", "plan"),
-    Verb.EDIT: ("--approval-mode", "auto_edit", "--policy", "{job}/shell.toml"),
+    Verb.EDIT: ("--approval-mode", "auto_edit"),
     Verb.YOLO: ("--approval-mode", "yolo"),
 }
-"""Plan mode is a wall (seen on 0.61.0): no shell tool is registered, writes outside its plans folder fail."""
 
-SHELL_POLICY = b'[[rule]]\ntoolName = "run_shell_command"\ndecision = "allow"\npriority = 500\n'
+READ_ONLY_POLICY = b"""\
+[[rule]]
+toolName = ["exit_plan_mode", "enter_plan_mode", "write_file", "replace", "run_shell_command"]
+decision = "deny"
+priority = 900
+"""
+"""Headless plan mode alone is no wall (seen on 0.61.0): the model calls ``exit_plan_mode``, nobody is asked,
+and it may write. With this policy none of these tools exists, and no other agent can be started."""
+
+SHELL_POLICY = b"""\
+[[rule]]
+toolName = "run_shell_command"
+decision = "allow"
+priority = 500
+"""
 """Headless ``auto_edit`` has no shell tool; work that changes code needs one to build and to test."""
 
-PROMPT_FILE = "prompt.md"
+POLICIES: Mapping[Verb, PrivateFile] = {
+    Verb.RUN: PrivateFile(name="read-only.toml", content=READ_ONLY_POLICY),
+    Verb.EXPLORE: PrivateFile(name="read-only.toml", content=READ_ONLY_POLICY),
+    Verb.EDIT: PrivateFile(name="shell.toml", content=SHELL_POLICY),
+}
+
 PRINT_TIMEOUT = "OSRC_AGY_PRINT_TIMEOUT"
 DEFAULT_PRINT_TIMEOUT = "60m"
 """``agy``'s own default of 5 minutes ends healthy jobs; ours are watched and capped anyway."""
@@ -102,12 +121,16 @@ def _gemini(program: str, task: Task, prompt: bytes, chosen: Chosen, host: Host)
     if (key := host.secrets.get("GEMINI_API_KEY")) and not host.environment.get("GEMINI_API_KEY"):
         env_set["GEMINI_API_KEY"] = key
     billing, notice = _who_pays({**host.environment, **env_set})
+    argv += GEMINI_FLAGS[task.verb]
+    policy = POLICIES.get(task.verb)
+    if policy is not None:
+        argv += ["--policy", f"{{job}}/{policy.name}"]
     return Launch(
-        argv=(*argv, *GEMINI_FLAGS[task.verb]),
+        argv=tuple(argv),
         env_set=env_set,
         env_strip=NESTING,
         stdin=prompt,
-        files=(PrivateFile(name="shell.toml", content=SHELL_POLICY),) if task.verb is Verb.EDIT else (),
+        files=() if policy is None else (policy,),
         notices=(*chosen.notices, *notice),
         billing=billing,
     )
@@ -127,11 +150,7 @@ def _who_pays(environment: Mapping[str, str]) -> tuple[Billing, tuple[str, ...]]
 
 
 def _agy(program: str, task: Task, prompt: bytes, chosen: Chosen, environment: Mapping[str, str]) -> Launch:
-    words = task.prompt
-    files: tuple[PrivateFile, ...] = ()
-    if len(prompt) > ARGV_PROMPT_LIMIT:
-        words = f"Your whole task is in the file {{job}}/{PROMPT_FILE}. Read all of it first, then do it."
-        files = (PrivateFile(name=PROMPT_FILE, content=prompt),)
+    words, files = argument(prompt, task.prompt)
     argv = [program, "-p", words, *AGY_FLAGS[task.verb]]
     if chosen.model is not None:
         argv += ["--model", chosen.model]

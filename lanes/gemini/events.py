@@ -54,6 +54,7 @@ CHATTER = (
     "[STARTUP]",
     "YOLO mode is enabled",
     "Loaded cached credentials",
+    "Approval mode overridden",
 )
 """Starts of stderr lines that say nothing about how the turn went."""
 

@@ -45,7 +45,7 @@ PHRASES: failures.Phrases = (
     ),
     (
         FailureKind.TRANSPORT,
-        ("[api error: terminated]", "model is overloaded", "fetch failed"),  # gemini 0.61.0
+        ("[api error: terminated", "model is overloaded", "fetch failed"),  # gemini 0.61.0
     ),
 )
 

@@ -174,8 +174,7 @@ class PiParser(JsonLinesParser):
             events.append(ModelObserved(model=model))
         self._say(message, events)
         usage = as_object(message.get("usage"))
-        if model and usage:
-            self._ledger.add(model, usage)
+        if model and self._ledger.add(model, usage):
             events.append(self._ledger.report())
 
     def _say(self, message: Mapping[str, Any], events: list[LaneEvent]) -> None:

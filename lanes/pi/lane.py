@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ...messages.vocabulary import Tier
 from ..catalog.pools import OWN_PROVIDER
 from ..contract import EffortSupport, Lane, Liveness, Parser, ProbeFacts, Readiness, Task
@@ -12,7 +14,9 @@ from .events import PiParser
 
 MIN_VERSION = (0, 70, 0)
 TESTED_VERSIONS = ("0.73.1",)
-CREDENTIALS = ("~/.pi/agent/auth.json", "~/.pi/agent/models.json")
+CREDENTIALS = ("~/.pi/agent/models.json",)
+"""Models of the person's own. ``auth.json`` beside it tells nothing: pi writes an empty one at its first start."""
+SIGN_IN = "pi  (and /login once), or set a provider's key, for example OPENAI_API_KEY"
 KEYS = (
     "ANTHROPIC_API_KEY",
     "ANTHROPIC_OAUTH_TOKEN",
@@ -36,16 +40,19 @@ def parser(_task: Task) -> Parser:
 
 
 def probe(facts: ProbeFacts) -> Readiness:
-    """Judge by the program, its version, and whether a key, a sign-in or own models are there; none is opened."""
-    return cli_readiness(
+    """Judge by the program, its version, and whether a key or own models are there; none of it is opened."""
+    found = cli_readiness(
         facts,
         binary=BINARY,
         install=INSTALL,
-        sign_in="pi  (and /login once), or set a provider's key, for example OPENAI_API_KEY",
+        sign_in=SIGN_IN,
         keys=KEYS,
         min_version=MIN_VERSION,
         tested=TESTED_VERSIONS,
     )
+    if found.fix != SIGN_IN:
+        return found
+    return replace(found, detail=f"pi {found.version}; whether it has a sign-in of its own can't be seen from here")
 
 
 LANE = Lane(

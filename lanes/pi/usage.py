@@ -29,8 +29,13 @@ class Ledger:
         self._total: dict[str, int] = {}
         self._cash: float | None = None
 
-    def add(self, model: str, usage: Mapping[str, Any]) -> None:
-        """Count the usage of one message of ``model``. Of a flood of model names the first are told apart."""
+    def add(self, model: str, usage: Mapping[str, Any]) -> bool:
+        """Count the usage of one message of ``model``; return whether there was any to count.
+
+        pi fills in zeros where its provider told nothing. Of a flood of model names the first are told apart.
+        """
+        if not any(as_count(usage.get(theirs)) for theirs in FIELDS.values()):
+            return False
         rows = [self._total]
         if model in self._sums or len(self._sums) < _MODELS:
             rows.append(self._sums.setdefault(model, {}))
@@ -40,6 +45,7 @@ class Ledger:
                     row[ours] = row.get(ours, 0) + count
         if (cash := as_number(as_object(usage.get("cost")).get("total"))) is not None:
             self._cash = (self._cash or 0.0) + cash
+        return True
 
     def report(self) -> UsageReported:
         """Return the sum so far; its price is what pi's own list says, 0 for a model without one."""

@@ -53,7 +53,9 @@ TOOLS: Mapping[str, ToolKind] = {
 _TARGETS = ("file_path", "absolute_path", "notebook_path", "command", "path", "pattern", "query", "url", "description")
 REFUSALS = ("permission was declined", "requires permission to use", "Matching deny rule", "in plan mode")
 
-API_ERROR = "[API Error: "
+OWN_ERRORS = ("[API Error: ", "Quota exhausted: ")
+"""Starts of sentences that it puts into the model's mouth; the result line repeats them."""
+
 MOST_ATTEMPTS = 3
 """Announced waits after which going on is pointless: 0.24.4 waits 60 s, 120 s, 240 s ... ten times, each
 after a minute and more of retries that it does not tell."""
@@ -177,8 +179,8 @@ class QwenParser(JsonLinesParser):
         for entry in as_list(message.get("content")):
             block = as_object(entry)
             kind, text = block.get("type"), as_text(block.get("text"))
-            if kind == "text" and text and text.startswith(API_ERROR):
-                continue  # its own error sentence; the result line repeats it
+            if kind == "text" and text and text.startswith(OWN_ERRORS):
+                continue
             self._heard()
             if own:
                 self._observe(as_word(message.get("model")), events)

@@ -16,7 +16,7 @@ PHRASES: failures.Phrases = (
         ),
     ),
     (FailureKind.AUTH, ("no auth type is selected", "invalid access token", "missing api key")),
-    (FailureKind.TRANSPORT, ("connection error", "terminated]")),
+    (FailureKind.TRANSPORT, ("connection error", "[api error: terminated")),
 )
 
 NOT_STARTED = ("Unknown argument", "Invalid values", "Unknown arguments")

@@ -10,13 +10,13 @@ fake_acp_agent.py MODE
     stay        ends its turn, ignores its closed stdin and TERM, and has a grandchild that does too
     wait        is silent until it is canceled
     auth        wants a sign-in
+    servers     says which MCP servers it was given
     strange     sends what is no JSON-RPC, and asks for what nobody offered, before it talks
 """
 
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 MODE = sys.argv[1]
+SERVERS: list[Any] = []
 
 
 def send(**message: Any) -> None:
@@ -54,6 +55,10 @@ def prompt(number: Any) -> None:
         return
     if MODE == "huge":
         send(id=number, result={"stopReason": "end_turn", "x": "y" * 20_000_000})
+        return
+    if MODE == "servers":
+        say(json.dumps(SERVERS))
+        end(number)
         return
     if MODE == "long":
         say("y" * 20_000_000)
@@ -95,6 +100,7 @@ def main() -> None:
                 send(id=number, error={"code": -32000, "message": "Authentication required"})
             case "session/new":
                 assert message["params"]["cwd"] == str(Path.cwd())
+                SERVERS.extend(message["params"]["mcpServers"])
                 send(id=number, result={"sessionId": "s"})
             case "session/prompt":
                 prompt(number)

@@ -20,6 +20,10 @@ INPUT_TOKENS, CACHED_TOKENS, OUTPUT_TOKENS = 1234, 200, 56
 """What every good answer reports, so that a test can say what a job must show."""
 
 
+NO_CREDITS = "Insufficient credits. Add more using https://openrouter.ai/settings/credits"
+"""What OpenRouter says with HTTP 402."""
+
+
 @dataclass(frozen=True)
 class Call:
     """One tool call: structured arguments, or the text of a freeform tool."""
@@ -123,7 +127,7 @@ def anthropic_headers() -> dict[str, str]:
 def anthropic_error(status: int, kind: str, reset: int) -> tuple[int, dict[str, str], dict[str, Any]]:
     """An error in Anthropic's shape. ``plan`` is a subscription whose window is spent until ``reset``."""
     types = {401: "authentication_error", 404: "not_found_error", 429: "rate_limit_error", 529: "overloaded_error"}
-    words = {401: "invalid x-api-key", 404: "model: no-such-model", 529: "Overloaded"}
+    words = {401: "invalid x-api-key", 402: NO_CREDITS, 404: "model: no-such-model", 529: "Overloaded"}
     message = words.get(status, "This request would exceed your organization's rate limit")
     headers = {"request-id": "req_1"}
     if kind == "plan":
@@ -204,6 +208,7 @@ def openai_error(status: int, kind: str, reset: int) -> tuple[int, dict[str, str
         return 429, {}, {"error": error | {"plan_type": "plus", "resets_at": reset, "resets_in_seconds": 3600}}
     table = {
         401: ("invalid_request_error", "invalid_api_key", "Incorrect API key provided: test."),
+        402: ("invalid_request_error", None, NO_CREDITS),
         404: ("invalid_request_error", "model_not_found", "The model `no-such-model` does not exist"),
         429: ("tokens", "rate_limit_exceeded", "Rate limit reached. Please try again in 2s."),
     }

@@ -10,8 +10,9 @@ A step has these keys:
 
     "text": T        say it; ``{mark}`` in it becomes the marker id that the request's prompt discloses
     "mark": KIND     append a signed marker line of that kind
-    "calls": [...]   tool calls: ``{"write": PATH, "content": T}``, ``{"shell": COMMAND}``
+    "calls": [...]   tool calls: ``{"write": PATH, "content": T}``, ``{"shell": COMMAND}``, ``{"raw": NAME, "args": {...}}``
     "error": STATUS, "kind": "rate|quota|plan", "resets_at": EPOCH     answer with an error instead
+    "message": T     the error's words, where they are not the usual ones
     "stall": S       silence in the middle of the text, at most S seconds (it ends when the server closes)
     "drop": true     cut the connection in the middle of the text
     "bytes": B       chat only: these bytes as the whole stream body, then the end of the connection
@@ -41,7 +42,7 @@ EXHAUSTED: Step = {"text": "(script exhausted)"}
 SIDE_TEXT = "A scripted title"
 TURNS = ("messages", "input", "contents")
 """Where the dialects keep the conversation."""
-SIDE_WORDS = ("[SUGGESTION MODE", "Generate a concise, single-line task title")
+SIDE_WORDS = ("[SUGGESTION MODE", "Generate a concise, single-line task title", "Managed memory has TWO directories")
 
 
 @dataclass(frozen=True)
@@ -78,6 +79,8 @@ class ModelServer:
         self.requests: list[Request] = []
         self.price: float | None = None
         """What one generation costs at a gateway: its message ids are ``gen-``, and each has a receipt."""
+        self.catalogue: dict[str, Any] | None = None
+        """The whole answer to a question for models, instead of the names in ``models``."""
         self.unready = 0
         """How many more questions for a receipt find none yet."""
         self.closing = threading.Event()
@@ -137,6 +140,7 @@ class _Dropped(Exception):  # noqa: N818 - not an error: the script asked for it
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     server: _Http
+    chunked = False
 
     def log_message(self, *args: object) -> None:
         """Tests read ``requests``."""
@@ -154,6 +158,8 @@ class _Handler(BaseHTTPRequestHandler):
             self.answer(200, {})
         elif owner.key and self.headers.get("Authorization") != f"Bearer {owner.key}":
             self.answer(401, {"error": {"message": "Invalid API Key"}})
+        elif owner.catalogue is not None:
+            self.answer(200, owner.catalogue)
         else:
             self.answer(200, {"object": "list", "data": [{"id": name, "object": "model"} for name in owner.models]})
 
@@ -218,6 +224,8 @@ class _Handler(BaseHTTPRequestHandler):
             render = renders.get(dialect, dialects.openai_error)
             reset = int(step.get("resets_at", time.time() + 3600))
             status, headers, answer = render(step["error"], step.get("kind", "rate"), reset)
+            if "message" in step:
+                answer["error"]["message"] = step["message"]
             self.answer(status, answer, headers | step.get("headers", {}))
             return
         turn = scripted_turn(dialect, body, step)
@@ -234,7 +242,10 @@ class _Handler(BaseHTTPRequestHandler):
         else:
             headers = dialects.anthropic_headers() if dialect == "anthropic" else dialects.openai_headers()
             frames = getattr(dialects, f"{dialect}_frames")(turn, model)
-            self.start_stream(headers)
+            # What real services send is chunked, so that a cut is seen as one: a body that ends with its
+            # connection, cut, looks whole to a client that waits for no end mark.
+            self.chunked = bool(step.get("drop"))
+            self.start_stream(headers | ({"transfer-encoding": "chunked"} if self.chunked else {}))
             for name, data in frames:
                 if (name, data) == HALF:
                     self.interrupt(step)
@@ -260,7 +271,8 @@ class _Handler(BaseHTTPRequestHandler):
 
     def send(self, name: str | None, data: Any) -> None:
         text = data if isinstance(data, str) else json.dumps(data)
-        self.wfile.write((f"event: {name}\n" if name else "").encode() + f"data: {text}\n\n".encode())
+        frame = (f"event: {name}\n" if name else "").encode() + f"data: {text}\n\n".encode()
+        self.wfile.write(f"{len(frame):x}\r\n".encode() + frame + b"\r\n" if self.chunked else frame)
         self.wfile.flush()
 
     def answer(self, status: int, body: dict[str, Any], headers: dict[str, str] | None = None) -> None:

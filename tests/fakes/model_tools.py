@@ -30,11 +30,19 @@ class ChatClient:
 
 
 def droid_command(command: str) -> Arguments:
-    """Droid lets the model judge its own command: ``low`` passes its read-only mode."""
-    return {"command": command, "riskLevel": "low", "riskLevelReason": "scripted", "summary": "scripted"}
+    """Droid lets the model judge its own command: ``low`` passes its read-only mode, sudo is never called that."""
+    risk = "high" if command.startswith("sudo ") else "low"
+    return {"command": command, "riskLevel": risk, "riskLevelReason": "scripted", "summary": "scripted"}
 
 
 CHAT_CLIENTS: tuple[ChatClient, ...] = (
+    ChatClient(  # Claude Code 2.1.332, through our translator
+        frozenset({"NotebookEdit", "Grep"}),
+        "Write",
+        lambda path, content: {"file_path": path, "content": content},
+        "Bash",
+        lambda command: {"command": command, "description": "scripted"},
+    ),
     ChatClient(  # droid 0.215.0
         frozenset({"LS", "ExitSpecMode"}),
         "Create",
@@ -103,6 +111,8 @@ def resolve(action: dict[str, Any], call_id: str, dialect: str, names: set[str])
 
     It is made even when the client does not declare the tool: that is how a refused edit is tried.
     """
+    if "raw" in action:
+        return Call(call_id, action["raw"], action["args"])
     if dialect == "anthropic":
         return claude_call(action, call_id)
     if dialect == "gemini":

@@ -60,6 +60,13 @@ def test_an_agent_that_fails_is_a_failure_in_words(tmp_path: Path, mode: str, fa
     assert words in lines[-1]["message"]
 
 
+def test_granted_servers_reach_the_agent(tmp_path: Path) -> None:
+    (tmp_path / "mcp.json").write_text('{"mcpServers": {"x": {"command": "/bin/x", "env": {"K": "v"}}}}')
+    _code, lines, _err = talk(tmp_path, "servers", f"--mcp-config={tmp_path}/mcp.json")
+    expected = [{"name": "x", "command": "/bin/x", "args": [], "env": [{"name": "K", "value": "v"}]}]
+    assert json.loads(lines[-1]["text"]) == expected
+
+
 def test_its_stderr_is_kept(tmp_path: Path) -> None:
     assert b"boom" in talk(tmp_path, "die")[2]
 

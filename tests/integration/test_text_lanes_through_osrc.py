@@ -46,12 +46,12 @@ def test_an_answer_that_is_not_signed_is_unverified(make_world: MakeWorld) -> No
     assert (job["state"], done.returncode) == ("done?", 2)
 
 
-def test_a_local_model_can_not_edit(make_world: MakeWorld) -> None:
-    done = make_world([]).osrc("edit", "-m", "local", "--json", "Change it.")
+def test_a_local_model_can_not_edit_without_hands(make_world: MakeWorld) -> None:
+    done = make_world([]).osrc("edit", "-m", "local", "--json", "Change it.", PATH="/usr/bin:/bin")
     assert done.returncode == 1
     error = json.loads(done.stdout)["error"]
-    assert error["code"] == "verb_unsupported"
-    assert "claude" in error["message"] + (error["hint"] or "")
+    assert error["code"] == "lane_not_ready"
+    assert "Claude Code" in error["message"]
 
 
 @pytest.mark.parametrize(

@@ -28,6 +28,8 @@ def launch(task: Task, host: Host, agent: tuple[str, ...]) -> Launch | Refused:
     options = [f"--verb={task.verb}"]
     if task.model is not None:
         options.append(f"--model={task.model}")
+    if task.servers:
+        options.append("--mcp-config={job}/mcp.json")
     return Launch(
         argv=(host.python, "-P", "-m", MODULE, *options, "--", *agent),
         env_strip=NESTING,

@@ -67,15 +67,17 @@ def start(task: Task, host: Host, lane: str) -> tuple[str, bytes] | Refused:
     return prompt if isinstance(prompt, Refused) else (program, prompt)
 
 
-def servers(host: Host) -> list[str]:
-    """Return the flags that keep the person's own MCP servers out, unless they are wanted."""
+def servers(host: Host, granted: tuple[str, ...] = ()) -> list[str]:
+    """Return the flags that keep the person's own MCP servers out, but for those granted, unless all are wanted."""
+    if granted:
+        return ["--strict-mcp-config", "--mcp-config", "{job}/mcp.json"]
     if host.environment.get("OSRC_CLAUDE_USER_CONFIG") == "1":
         return []
     return ["--strict-mcp-config", "--mcp-config", NO_SERVERS]
 
 
-def permissions(verb: Verb, allowed: str | None) -> list[str]:
-    """Return the flags of a verb.
+def permissions(verb: Verb, allowed: str | None, granted: tuple[str, ...] = ()) -> list[str]:
+    """Return the flags of a verb; ``granted`` MCP servers may be used under every one.
 
     Read-only is ``--tools``: tools that don't exist can't be called. ``--permission-mode plan`` is no
     wall: in 2.1.332 a model decides there which shell command may run, and a file was written. Hooks are
@@ -83,9 +85,10 @@ def permissions(verb: Verb, allowed: str | None) -> list[str]:
     """
     if verb is Verb.YOLO:
         return ["--dangerously-skip-permissions"]
+    theirs = "".join(f",mcp__{name}" for name in granted)
     if verb is Verb.EDIT:
-        return ["--permission-mode", "acceptEdits", "--allowedTools", allowed or WRITE_TOOLS]
-    return ["--tools", READ_TOOLS, "--allowedTools", READ_TOOLS, "--settings", NO_HOOKS]
+        return ["--permission-mode", "acceptEdits", "--allowedTools", (allowed or WRITE_TOOLS) + theirs]
+    return ["--tools", READ_TOOLS, "--allowedTools", READ_TOOLS + theirs, "--settings", NO_HOOKS]
 
 
 def as_root(task: Task, host: Host) -> tuple[dict[str, str], tuple[str, ...]]:

@@ -3,8 +3,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from outsourcerer.lanes.contract import Host, Launch, Locality, ProbeFacts, ReadinessLevel, Task
+from outsourcerer.lanes.contract import Host, Launch, Locality, ProbeFacts, ReadinessLevel, Stream, Task
 from outsourcerer.lanes.local import LANE
+from outsourcerer.messages.job import ExitStatus
 from outsourcerer.messages.refusals import RefusalCode, Refused
 from outsourcerer.messages.vocabulary import Verb
 
@@ -35,13 +36,61 @@ def test_a_model_that_looks_like_an_option_stays_a_value() -> None:
     assert "--model=--model" in launch(replace(TASK, model="--model")).argv
 
 
-@pytest.mark.parametrize("verb", [Verb.RESEARCH, Verb.EDIT, Verb.YOLO])
-def test_verbs_that_need_tools_are_refused_with_the_lanes_that_can(verb: Verb) -> None:
-    refused = refusal(replace(TASK, verb=verb))
-    assert verb not in LANE.verbs
+def test_research_is_refused_with_the_lane_that_can() -> None:
+    refused = refusal(replace(TASK, verb=Verb.RESEARCH))
+    assert Verb.RESEARCH not in LANE.verbs
     assert refused.code is RefusalCode.VERB_UNSUPPORTED
-    assert refused.hint is not None
-    assert "claude" in refused.hint
+    assert "codex" in (refused.hint or "")
+
+
+AGENTS = replace(HOST, executables={"claude": "/bin/claude", "codex": "/bin/codex"})
+
+
+@pytest.mark.parametrize("verb", [Verb.EDIT, Verb.YOLO])
+@pytest.mark.parametrize(("api", "program"), [("chat", "claude"), ("responses", "codex")])
+def test_verbs_that_write_need_an_agent(verb: Verb, api: str, program: str) -> None:
+    task, environment = replace(TASK, verb=verb), {"OSRC_LOCAL_API": api}
+    refused = refusal(task, replace(HOST, environment=environment))
+    assert refused.code is RefusalCode.LANE_NOT_READY
+    assert program in refused.message
+    planned = launch(task, replace(AGENTS, environment=environment))
+    assert f"--vehicle={program}" in planned.argv
+    assert planned.argv[planned.argv.index("--") + 1] == f"/bin/{program}"
+    assert planned.stdin == "hä?".encode()
+    assert "ANTHROPIC_*" in planned.env_strip
+    assert LANE.works is not None
+    assert LANE.works(verb, AGENTS)
+
+
+def test_reading_verbs_are_text_unless_an_agent_is_asked_for() -> None:
+    assert LANE.works is not None
+    assert not LANE.works(Verb.RUN, AGENTS)
+    asked = replace(AGENTS, environment={"OSRC_LOCAL_AGENTIC": "1", "OSRC_LOCAL_TOOLS": "Read,Bash"})
+    assert LANE.works(Verb.RUN, asked)
+    planned = launch(host=asked)
+    assert planned.argv[planned.argv.index("--tools") + 1] == "Read,Grep,Glob"  # a setting can't widen a promise
+    edit = launch(replace(TASK, verb=Verb.EDIT), asked)
+    assert edit.argv[edit.argv.index("--tools") + 1] == "Read,Bash"
+
+
+def test_a_key_and_a_proxy_stay_where_they_belong() -> None:
+    environment = {"OSRC_LOCAL_KEY": "sk-1", "OSRC_LOCAL_API": "responses", "NO_PROXY": "corp"}
+    planned = launch(replace(TASK, verb=Verb.EDIT), replace(AGENTS, environment=environment))
+    assert not any("sk-1" in item for item in planned.argv)
+    assert any('env_key = "OSRC_LOCAL_KEY"' in item for item in planned.argv)
+    assert planned.env_set["NO_PROXY"].startswith("corp,127.0.0.1")
+
+
+def test_the_first_line_chooses_the_parser_however_it_is_cut() -> None:
+    lines = b'{"type": "vehicle", "vehicle": "codex"}\n{"type":"thread.started","thread_id":"t"}\n'
+    for cut in range(len(lines)):
+        parser = LANE.parser(TASK)
+        events = [*parser.feed(b"w", Stream.ERR), *parser.feed(lines[:cut]), *parser.feed(lines[cut:])]
+        assert [event.kind for event in events] == ["conversation_started"]
+    text = LANE.parser(TASK)
+    assert [event.kind for event in text.feed(b'{"type":"start","model":"m"}\n')] == ["model_observed"]
+    silent = LANE.parser(TASK)
+    assert [event.kind for event in silent.finish(ExitStatus(code=1))] == ["turn_ended"]
 
 
 def test_no_server_is_refused_with_what_to_do() -> None:

@@ -22,7 +22,7 @@ def test_the_built_in_lanes_are_in_order_and_what_their_rows_say() -> None:
         assert (lane.name, lane.source) == (name, "built-in")
         assert tiers[name] is lane.default_tier
     with pytest.raises(KeyError):
-        builtin("devin")
+        builtin("nobody")
 
 
 def test_importing_the_registry_loads_no_lane() -> None:

@@ -34,6 +34,8 @@ def at(text: str, offset: float = EAST_1H) -> str | None:
         ("try again in 1 hour and 30 minutes", "11-30 10:40"),
         ("Claude AI usage limit reached|1796031524", "11-30 09:38"),
         ("resets_at: 1796031524000", "11-30 09:38"),
+        ("You have exhausted your capacity on this model. Your quota will reset after 15h2m34s.", "12-01 00:12"),
+        ("quota exceeded, it will reset at 2026-11-30 15:04:05 UTC", "11-30 15:04"),
         ("limit will reset at 2026-12-01T09:00:00Z", "12-01 09:00"),
         ("limit will reset at 2026-12-01 09:00+02:00", "12-01 07:00"),
     ],

@@ -1,0 +1,218 @@
+"""What ``opencode run --format json`` prints, as events. Seen on 1.18.33.
+
+There is no summary: ``step_finish`` with the reason ``stop`` ends a turn, an ``error`` line fails it,
+and a step after either is a turn of its own. A part is printed when it is complete, so a long answer
+comes as one line; retries are silent. The stream never names the model. A question that nobody can
+answer ends the run with exit code 0: only stderr tells.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ...messages.job import ExitStatus, TokenUsage
+from ...messages.lane_events import (
+    ConversationStarted,
+    FailureKind,
+    LaneEvent,
+    Spoke,
+    Thought,
+    ToolCalled,
+    ToolFinished,
+    ToolKind,
+    TurnEnded,
+    UsageReported,
+)
+from .. import failures
+from ..framing import LongLine
+from ..jsonl import JsonLinesParser
+from ..text import ending_kind
+from ..values import (
+    EXCERPT_CHARS,
+    MESSAGE_CHARS,
+    TARGET_CHARS,
+    as_count,
+    as_number,
+    as_object,
+    as_text,
+    as_word,
+    clip,
+)
+from .phrases import failure_of, until_of
+
+TOOLS: Mapping[str, ToolKind] = {
+    **dict.fromkeys(("read", "glob", "grep", "list", "lsp"), ToolKind.READ),
+    **dict.fromkeys(("write", "edit", "multiedit", "patch", "apply_patch"), ToolKind.WRITE),
+    "bash": ToolKind.EXECUTE,
+}
+_TARGETS = ("filePath", "command", "path", "pattern", "url", "query", "description")
+
+REFUSALS = ("a rule which prevents you", "rejected permission", "unavailable tool")
+"""Words of a tool's error that mean "not permitted", as opposed to "did not work"."""
+READ_ONLY_WALL = "read-only file system"
+
+REJECTED = b"auto-rejecting"
+NO_AGENT = b"Falling back to default agent"
+"""It runs an agent that may do everything when the one it was told is missing; a run like that never counts as good."""
+
+NOT_STARTED = ("configuration is invalid", "configinvaliderror", "unknown argument")
+SILENT_REASONS = frozenset({"tool-calls"})
+
+
+class OpenCodeParser(JsonLinesParser):
+    """Reads the JSON lines; the last text is the answer."""
+
+    types = frozenset({b"step_start", b"text", b"reasoning", b"tool_use", b"step_finish", b"error"})
+    error_needles = (REJECTED, NO_AGENT)
+
+    def __init__(self) -> None:
+        """Start before the first line."""
+        super().__init__()
+        self._conversation: str | None = None
+        self._answer: str | None = None
+        self._usage = TokenUsage()
+        self._cash = 0.0
+        self._reason: str | None = None
+        self._rejected: str | None = None
+        self._misled: str | None = None
+        self._read: dict[str, Callable[[Mapping[str, Any], list[LaneEvent]], None]] = {
+            "step_start": self._step,
+            "text": self._text,
+            "reasoning": self._thought,
+            "tool_use": self._tool,
+            "step_finish": self._step_end,
+            "error": self._failed,
+        }
+
+    def on_object(self, item: Mapping[str, Any], events: list[LaneEvent]) -> bool:
+        """Append the events of one line."""
+        kind = item.get("type")
+        read = self._read.get(kind) if isinstance(kind, str) else None
+        if read is None:
+            return False
+        conversation = as_word(item.get("sessionID"))
+        if conversation and conversation != self._conversation:
+            self._conversation = conversation
+            events.append(ConversationStarted(conversation=conversation))
+        read(item, events)
+        return True
+
+    def on_long_line(self, line: LongLine, events: list[LaneEvent]) -> bool:
+        """Take an over-long part as a sign of life; the end of a step is never that long."""
+        if not line.head.startswith((b'{"type":"text"', b'{"type":"tool_use"', b'{"type":"reasoning"')):
+            return False
+        self.begin_turn()
+        events.append(Thought(chars=0))
+        return True
+
+    def on_error_line(self, text: str, events: list[LaneEvent]) -> None:  # noqa: ARG002  stderr only explains the end
+        """Keep what only stderr tells: a question that nobody could answer, an agent that was not taken."""
+        if NO_AGENT.decode() in text:
+            self._misled = clip(text, MESSAGE_CHARS)
+        else:
+            self._rejected = clip(text, MESSAGE_CHARS)
+
+    def conclude(self, exit_status: ExitStatus) -> TurnEnded:
+        """Return the end of a turn that never came to its last step."""
+        kind = ending_kind(exit_status)
+        tail = self.err_tail.strip()
+        message = tail or "OpenCode ended in the middle of its work"
+        if kind is FailureKind.TASK and self._rejected is not None:
+            kind, message = FailureKind.PERMISSION, self._rejected
+        elif kind is FailureKind.TASK and self._reason is None:
+            said = failures.normal(tail)
+            started = not any(words in said for words in NOT_STARTED)
+            kind = (failures.by_words(tail) or kind) if started else FailureKind.LAUNCH
+        return TurnEnded(
+            ok=False, text=self._answer, failure=kind, message=clip(message, MESSAGE_CHARS), synthetic=True
+        )
+
+    def _step(self, _item: Mapping[str, Any], _events: list[LaneEvent]) -> None:
+        self.begin_turn()
+
+    def _text(self, item: Mapping[str, Any], events: list[LaneEvent]) -> None:
+        self.begin_turn()
+        if text := as_text(as_object(item.get("part")).get("text")):
+            self._answer = text
+            events.append(Spoke(text=text))
+
+    def _thought(self, item: Mapping[str, Any], events: list[LaneEvent]) -> None:
+        self.begin_turn()
+        events.append(Thought(chars=len(as_text(as_object(item.get("part")).get("text")) or "")))
+
+    def _tool(self, item: Mapping[str, Any], events: list[LaneEvent]) -> None:
+        """Read a tool's use: it is printed once, when the tool has ended."""
+        self.begin_turn()
+        part = as_object(item.get("part"))
+        state = as_object(part.get("state"))
+        name = as_word(part.get("tool")) or "tool"
+        arguments = as_object(state.get("input"))
+        target = next((word for key in _TARGETS if (word := as_word(arguments.get(key), TARGET_CHARS))), None)
+        events.append(ToolCalled(tool=TOOLS.get(name, ToolKind.OTHER), name=name, target=target))
+        code = as_count(as_object(state.get("metadata")).get("exit"))
+        failed = state.get("status") == "error" or code not in (0, None)
+        said = as_text(state.get("error") if state.get("status") == "error" else state.get("output"), 4 * EXCERPT_CHARS)
+        words = (said or "").lower()
+        denied = failed and any(part in words for part in (*REFUSALS, READ_ONLY_WALL))
+        excerpt = clip(said, EXCERPT_CHARS) if said and failed else None
+        events.append(ToolFinished(name=name, ok=not failed, denied=denied, excerpt=excerpt))
+
+    def _step_end(self, item: Mapping[str, Any], events: list[LaneEvent]) -> None:
+        part = as_object(item.get("part"))
+        self._count(part, events)
+        self._reason = as_word(part.get("reason")) or "unknown"
+        if self._reason == "stop":
+            self.end_turn(self._good_end(), events)
+        elif self._reason == "length":
+            message = "the model's answer was cut at its length limit"
+            end = TurnEnded(ok=False, text=self._answer, failure=FailureKind.OUTPUT_LIMIT, message=message)
+            self.end_turn(end, events)
+        elif self._reason not in SILENT_REASONS:
+            message = f"the model stopped for the reason {self._reason}"
+            self.end_turn(TurnEnded(ok=False, text=self._answer, failure=FailureKind.TASK, message=message), events)
+
+    def _good_end(self) -> TurnEnded:
+        if self._misled is None:
+            return TurnEnded(ok=True, text=self._answer)
+        return TurnEnded(ok=False, text=self._answer, failure=FailureKind.LAUNCH, message=self._misled)
+
+    def _count(self, part: Mapping[str, Any], events: list[LaneEvent]) -> None:
+        """Add a step's tokens; cached ones are counted apart from ``input`` here as there."""
+        tokens = as_object(part.get("tokens"))
+        if not tokens:
+            return
+        cache = as_object(tokens.get("cache"))
+        seen = self._usage
+        self._usage = TokenUsage(
+            input=_sum(seen.input, tokens.get("input")),
+            cached_input=_sum(seen.cached_input, cache.get("read")),
+            cache_write=_sum(seen.cache_write, cache.get("write")),
+            output=_sum(seen.output, tokens.get("output")),
+            reasoning=_sum(seen.reasoning, tokens.get("reasoning")),
+        )
+        self._cash += as_number(part.get("cost")) or 0.0
+        # A model without a price is told as 0: what it costs is not known then.
+        events.append(UsageReported(usage=self._usage, cash_usd=self._cash or None))
+
+    def _failed(self, item: Mapping[str, Any], events: list[LaneEvent]) -> None:
+        error = as_object(item.get("error"))
+        data = as_object(error.get("data"))
+        said = as_text(data.get("message"), MESSAGE_CHARS) or as_word(error.get("name"))
+        failure = failure_of(error)
+        limited = failure in (FailureKind.PLAN_LIMIT, FailureKind.RATE_LIMIT)
+        self.end_turn(
+            TurnEnded(
+                ok=False,
+                text=self._answer,
+                failure=failure,
+                message=said,
+                until=until_of(data) if limited else None,
+            ),
+            events,
+        )
+
+
+def _sum(so_far: int | None, more: object) -> int | None:
+    count = as_count(more)
+    return so_far if count is None else (so_far or 0) + count

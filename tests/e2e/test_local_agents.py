@@ -1,0 +1,90 @@
+"""A local model with hands: the real Claude Code and Codex on a scripted OpenAI-compatible server.
+
+Seen on Claude Code 2.1.332 and Codex 0.171.0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fakes.real_clis import NESTED, World
+
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(180)]
+
+ANSWER = {"text": "It is all done.", "mark": "DONE"}
+ACCOUNTS = ("ANTHROPIC_BASE_URL", "ANTHROPIC_API_KEY", "OSRC_CODEX_USER_CONFIG", "STUB_API_KEY")
+KEY = "sk-local-secret-key"
+BOTH = pytest.mark.parametrize("api", ["chat", "responses"])
+
+
+@pytest.fixture
+def local(make_world: Callable[[list[dict[str, Any]]], World]) -> World:
+    """A world whose only model is a server on this machine that wants a key."""
+    world = make_world([])
+    for name in ACCOUNTS:
+        del world.environ[name]
+    world.server.key = KEY
+    world.environ.update(OSRC_LOCAL_URL=world.server.url, OSRC_LOCAL_KEY=KEY, OSRC_POLL="0.5", **NESTED)
+    return world
+
+
+def working(repo: Path) -> list[dict[str, Any]]:
+    calls = [{"shell": "echo one > one.txt"}, {"shell": "echo two > two.txt"}]
+    return [{"text": "I will.", "calls": [{"write": f"{repo}/a.txt", "content": "a\n"}]}, {"calls": calls}, ANSWER]
+
+
+@BOTH
+def test_files_and_commands(local: World, api: str) -> None:
+    local.server.steps = working(local.repo)
+    job, done = local.job("edit", "-m", "local", "Do what the script says.", OSRC_LOCAL_API=api)
+    assert (job["lane"], job["state"], done.returncode) == ("local", "done", 0)
+    # Codex offers an unknown model no apply_patch: its write is refused, and it goes on.
+    there = {"one.txt", "two.txt"} | ({"a.txt"} if api == "chat" else set())
+    assert {path.name for path in local.repo.glob("*.txt")} == there
+    assert (job["cost"]["kind"], job["cost"]["tokens"]["output"]) == ("free", 168)
+    asked = {request.path for request in local.server.main_requests}
+    assert asked == {"/v1/chat/completions" if api == "chat" else "/v1/responses"}
+    assert {request.headers["authorization"] for request in local.server.main_requests} == {f"Bearer {KEY}"}
+    left = [path for path in local.osrc_home.rglob("*") if path.is_file() and KEY.encode() in path.read_bytes()]
+    assert left == []
+
+
+@BOTH
+def test_reading_verbs_get_tools_only_when_asked_and_none_that_write(local: World, api: str) -> None:
+    local.server.steps = working(local.repo)
+    job, _done = local.job("run", "-m", "local", "Look.", OSRC_LOCAL_API=api, OSRC_LOCAL_AGENTIC="1")
+    assert job["state"] == "done"
+    assert list(local.repo.glob("*.txt")) == []
+    local.server.steps = [ANSWER]
+    local.job("run", "-m", "local", "Look.", OSRC_LOCAL_API=api)
+    assert "tools" not in local.server.main_requests[-1].body
+
+
+def test_a_server_that_fails(local: World) -> None:
+    local.server.steps = [{"error": 503, "repeat": 0}]
+    job, done = local.job("edit", "-m", "local", "Do it.")
+    assert (job["state"], job["outcome"], done.returncode) == ("failed", "transport", 1)
+
+
+def test_a_dropped_stream_recovers(local: World) -> None:
+    local.server.steps = [{"text": "one two three four", "drop": True}, ANSWER]
+    job, done = local.job("edit", "-m", "local", "Do it.")
+    assert (job["state"], done.returncode) == ("done", 0)
+
+
+def test_a_stall_ends_with_nothing_left(local: World) -> None:
+    local.server.steps = [{"text": "one two three four", "stall": 60, "repeat": 0}]
+    windows = {"OSRC_STALL_WARN": "1", "OSRC_STALL_KILL": "3"}
+    job, done = local.job("edit", "-m", "local", "Do it.", **windows)
+    assert (job["state"], done.returncode) == ("wedged", 125)
+
+
+@BOTH
+def test_without_the_program_it_is_refused_clearly(local: World, api: str) -> None:
+    done = local.osrc("edit", "-m", "local", "Do it.", OSRC_LOCAL_API=api, PATH="/usr/bin:/bin")
+    assert done.returncode == 1
+    assert ("Claude Code" if api == "chat" else "Codex") in done.stderr
+    assert "npm install" in done.stderr

@@ -1,0 +1,195 @@
+"""Claude Code and Codex over OpenRouter, through ``osrc``, against a scripted gateway that bills its generations.
+
+Seen on Claude Code 2.1.332 and Codex 0.171.0.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fakes.model_dialects import CACHED_TOKENS, INPUT_TOKENS, OUTPUT_TOKENS
+from fakes.real_clis import World
+
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(240)]
+
+KEY = "sk-or-v1-0123456789abcdef-secret"
+MODEL = "z-ai/glm-5.2"
+PRICE = 0.0125
+BOTH = pytest.mark.parametrize("lane", ["cc", "codexor"])
+ANSWER = {"text": "The answer is forty-two, of course.", "mark": "DONE"}
+
+MakeGateway = Callable[[list[dict[str, Any]]], World]
+
+
+@pytest.fixture
+def gateway(make_world: MakeGateway) -> MakeGateway:
+    """Make a world whose only way out is the gateway; the key stands in ``~/.env`` alone."""
+
+    def make(steps: list[dict[str, Any]]) -> World:
+        world = make_world(steps)
+        world.server.price, world.server.key = PRICE, KEY
+        for name in ("ANTHROPIC_BASE_URL", "ANTHROPIC_API_KEY", "OSRC_CODEX_USER_CONFIG"):
+            del world.environ[name]
+        world.environ["OSRC_OPENROUTER_URL"] = world.server.url
+        (world.root / "home" / ".env").write_text(f'OTHER=1\nexport OPENROUTER_API_KEY="{KEY}" # mine\n')
+        return world
+
+    return make
+
+
+def run(world: World, lane: str, verb: str = "run", *words: str, **environ: str) -> tuple[dict[str, Any], int]:
+    job, done = world.job(verb, "--lane", lane, *words, "Do what the script says.", **environ)
+    assert job["lane"] == lane, done.stderr
+    return job, done.returncode
+
+
+def keeps_the_key(root: Path) -> list[str]:
+    """Files of the state home in which the key stands."""
+    return [str(path) for path in root.rglob("*") if path.is_file() and KEY.encode() in path.read_bytes()]
+
+
+@BOTH
+def test_a_plain_answer_on_the_key_of_the_env_file(gateway: MakeGateway, lane: str) -> None:
+    world = gateway([ANSWER])
+    job, code = run(world, lane)
+    assert (job["state"], job["exit"], code) == ("done", 0, 0)
+    assert (job["model"], job["tier"], job["cost"]["kind"]) == (MODEL, "capable", "metered")
+    [request] = world.server.main_requests
+    assert request.headers["authorization"] == f"Bearer {KEY}"
+    assert request.body["model"] == MODEL
+    assert job["cost"]["tokens"]["output"] == OUTPUT_TOKENS
+    assert keeps_the_key(world.osrc_home) == []
+
+
+def test_what_it_cost_is_read_back(gateway: MakeGateway) -> None:
+    world = gateway([])
+    world.server.unready = 1  # a receipt exists only some time after its generation
+    world.server.steps = [{"text": "First.", "calls": [{"shell": "echo ran > ran.txt"}]}, ANSWER]
+    job, _code = run(world, "cc", "edit")
+    assert (world.repo / "ran.txt").read_text() == "ran\n"
+    assert (job["cost"]["cash_usd"], job["cost"]["measured"]) == (2 * PRICE, True)
+    shown = world.osrc("status", job["job_id"]).stdout + world.osrc("explain", job["job_id"]).stdout
+    assert KEY not in shown
+
+
+def test_a_partial_sum_is_never_exact(gateway: MakeGateway) -> None:
+    world = gateway([ANSWER])
+    world.server.unready = 1000
+    prices = {"prompt": "0.000001", "completion": "0.00001", "input_cache_read": "0"}
+    world.osrc_home.mkdir(mode=0o700, exist_ok=True)
+    (world.osrc_home / "models.json").write_text(json.dumps({"data": [{"id": MODEL, "pricing": prices}]}))
+    job, code = run(world, "cc", OSRC_RECEIPT_WAIT="1")
+    assert (job["state"], code) == ("done", 0)
+    assert job["cost"]["measured"] is False
+    assert job["cost"]["cash_usd"] == pytest.approx(INPUT_TOKENS * 1e-6 + OUTPUT_TOKENS * 1e-5)
+
+
+def test_codex_names_no_generation_so_its_cost_is_an_estimate(gateway: MakeGateway) -> None:
+    world = gateway([ANSWER])
+    prices = {"prompt": "0.000001", "completion": "0.00001"}
+    world.osrc_home.mkdir(mode=0o700, exist_ok=True)
+    (world.osrc_home / "models.json").write_text(json.dumps({"data": [{"id": MODEL, "pricing": prices}]}))
+    job, _code = run(world, "codexor")
+    assert job["cost"]["measured"] is False
+    assert job["cost"]["cash_usd"] == pytest.approx(INPUT_TOKENS * 1e-6 + OUTPUT_TOKENS * 1e-5)
+    assert CACHED_TOKENS < INPUT_TOKENS  # they are part of what it calls input
+
+
+@BOTH
+def test_a_file_edit_and_a_command(gateway: MakeGateway, lane: str) -> None:
+    world = gateway([])
+    # Codex gives its patch tool to models it knows only; the others write with the shell.
+    write = {"write": f"{world.repo}/hello.txt", "content": "hello\n"}
+    world.server.steps = [
+        {"text": "I will write a file.", "calls": [write if lane == "cc" else {"shell": "echo hello > hello.txt"}]},
+        {"calls": [{"shell": "echo ran > ran.txt"}]},
+        ANSWER,
+    ]
+    job, code = run(world, lane, "edit")
+    assert (job["state"], code) == ("done", 0)
+    assert (world.repo / "hello.txt").read_text() == "hello\n"
+    assert (world.repo / "ran.txt").read_text() == "ran\n"
+    assert (job["progress"]["writes"], job["progress"]["bash"]) == ((1, 1) if lane == "cc" else (0, 2))
+
+
+@BOTH
+def test_an_edit_under_run_is_refused_and_seen(gateway: MakeGateway, lane: str) -> None:
+    world = gateway([])
+    world.server.steps = [
+        {"text": "I will write.", "calls": [{"write": f"{world.repo}/no.txt", "content": "no\n"}]},
+        {"text": "I was not allowed to write.", "mark": "BLOCKED"},
+    ]
+    job, code = run(world, lane)
+    assert (job["state"], code) == ("blocked", 3)
+    assert not (world.repo / "no.txt").exists()
+    assert job["progress"]["writes"] == 0
+
+
+@BOTH
+def test_a_refused_key(gateway: MakeGateway, lane: str) -> None:
+    world = gateway([{"error": 401, "repeat": 0}])
+    job, code = run(world, lane, OSRC_POLL="0.5")
+    assert (job["state"], job["exit"], code) == ("failed", 1, 1)
+    assert "auth" in (job["outcome"], job["reason"])
+    assert KEY not in json.dumps(job)
+
+
+@BOTH
+def test_too_many_requests_once(gateway: MakeGateway, lane: str) -> None:
+    world = gateway([{"error": 429, "kind": "rate", "headers": {"retry-after": "1"}}, ANSWER])
+    job, code = run(world, lane)
+    if lane == "cc":
+        assert (job["state"], code) == ("done", 0)
+    else:  # Codex gives up on a 429 of a provider that is not OpenAI's
+        assert job["state"] in ("done", "failed")
+
+
+@BOTH
+def test_a_dropped_connection_recovers(gateway: MakeGateway, lane: str) -> None:
+    world = gateway([{"text": "one two three four", "drop": True}, ANSWER])
+    job, code = run(world, lane)
+    assert (job["state"], code) == ("done", 0)
+    assert job["cost"]["measured"] is False  # what came before the cut may have been billed
+
+
+@BOTH
+def test_a_stream_that_stalls(gateway: MakeGateway, lane: str) -> None:
+    world = gateway([{"text": "one two three four five six", "stall": 120, "repeat": 0}])
+    job, code = run(world, lane, OSRC_POLL="0.5", OSRC_STALL_WARN="2", OSRC_STALL_KILL="6", OSRC_RECEIPT_WAIT="0")
+    assert (job["state"], code) == ("wedged", 125)
+
+
+@BOTH
+def test_the_key_is_in_no_command_line(gateway: MakeGateway, lane: str) -> None:
+    world = gateway([ANSWER | {"calls": [{"shell": "cat /proc/*/cmdline > all.txt 2>/dev/null; true"}]}, ANSWER])
+    job, _code = run(world, lane, "yolo")
+    assert job["state"] == "done"
+    seen = (world.repo / "all.txt").read_bytes()
+    assert MODEL.encode() in seen  # the CLI itself is among what was looked at
+    assert KEY.encode() not in seen
+
+
+def test_a_work_tree_can_not_lead_the_key_elsewhere(gateway: MakeGateway) -> None:
+    world = gateway([ANSWER])
+    folder = world.repo / ".claude"
+    folder.mkdir()
+    elsewhere = {"env": {"ANTHROPIC_AUTH_TOKEN": "theirs", "ANTHROPIC_BASE_URL": "http://127.0.0.1:9"}}
+    (folder / "settings.json").write_text(json.dumps(elsewhere))
+    job, _code = run(world, "cc")
+    assert job["state"] == "done"
+    assert world.server.main_requests[0].headers["authorization"] == f"Bearer {KEY}"
+
+
+@BOTH
+def test_without_a_key_nothing_is_started(gateway: MakeGateway, lane: str) -> None:
+    world = gateway([])
+    (world.root / "home" / ".env").unlink()
+    done = world.osrc("run", "--lane", lane, "--json", "Anything.")
+    error = json.loads(done.stdout)["error"]
+    assert (error["code"], done.returncode) == ("lane_not_ready", 1)
+    assert "~/.env" in error["hint"]
+    assert not list((world.osrc_home / "jobs").glob("*"))
