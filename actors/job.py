@@ -12,17 +12,11 @@ from collections.abc import Callable, Sequence
 from typing import Any, assert_never
 
 from ..lanes.contract import Lane
-from ..lanes.markers import without_markers
 from ..lanes.outcome import Verdict
 from ..lanes.walls import guarded
 from ..messages.facts import (
     Fact,
     JobEnded,
-    JobEnding,
-    JobLaunching,
-    JobProgressed,
-    JobSpawned,
-    JobStateChanged,
 )
 from ..messages.internal import (
     CancelJob,
@@ -42,7 +36,6 @@ from ..messages.job import ExitStatus, Identity, JobRecord
 from ..messages.vocabulary import JobState
 from ..state import job_machine as machine
 from ..state.errors import StateError
-from ..state.identity import boot_id
 from ..state.job_folder import EVENTS, LAST, LAUNCH, ExitRecord, JobFolder
 from ..state.job_machine import JobMachine, ProcessState
 from ..state.records import apply
@@ -50,14 +43,15 @@ from ..state.watchdog import Cause
 from .attempt import LaunchFate, claim_attempt, fate_of_launch, hurry, resume, state_of
 from .base import Actor, log
 from .job_cost import settle_cost
-from .job_end import CANCELED, ended_fact, failed, limit_note, verdict_on
+from .job_end import CANCELED, answer_of, ended_fact, failed, limit_note, verdict_on
+from .job_facts import facts_of, progress_of
 from .job_guard import breach, compare_tree, note_tree, sentences
 from .job_output import Heard, JobOutput, meaning
-from .job_terms import load_watch, policy_of, save_watch, task_of
+from .job_terms import cause_of, load_watch, policy_of, save_watch, task_of
 from .journal import Append
 from .services import Services
 from .spawner import SpawnError
-from .tree import end_tree, in_background, look_at_tree
+from .tree_work import Seen, end_in_background, look_in_background
 
 LAUNCH_TICK_S = 1.0
 CLAIM_AFTER_S = 5.0
@@ -102,8 +96,7 @@ class Job(Actor):
         self._comparing = False
         self._compared: TreeCompared | None = None
         self._marker_facts = 0
-        self._cpu_s = -1.0
-        self._looked_at = 0.0
+        self._seen = Seen()
         self._saved_at = 0.0
         self._ended_at: float | None = None
         self._notes: list[str] = []
@@ -121,6 +114,10 @@ class Job(Actor):
         self.folder = JobFolder(self.services.home.job_dir(self.record.job_id))
         lane = self.services.lane(self.record.lane)
         if lane is None:
+            spawn = self.folder.read_spawn(self.record.attempt)
+            if spawn is not None:  # nothing runs unwatched
+                self._know(spawn.shim, spawn.delegate)
+                end_in_background(self.handle, self.record, SWEEP_GRACE_S)
             self._conclude(failed(f"lane-gone: no lane is called {self.record.lane}"))
             return
         self.lane = lane
@@ -142,9 +139,7 @@ class Job(Actor):
             self.machine = JobMachine()
             self._step(machine.CancelRequested() if self.record.cancel_requested else machine.SlotGranted())
             return
-        cause = Cause(self.record.ending) if self.record.ending in set(Cause) else None
-        if self.record.cancel_requested:
-            cause = cause or Cause.CANCEL
+        cause = cause_of(self.record)
         watch, read = load_watch(self.folder, self.record.attempt)
         self.machine = JobMachine(state=state, attempt=self.record.attempt, watch=watch, cause=cause)
         if state is JobState.LAUNCHING:
@@ -201,7 +196,7 @@ class Job(Actor):
     def _told_of_tree(self, message: TreeLooked | TreeEnded | TreeNoted | TreeCompared) -> None:
         match message:
             case TreeLooked():
-                self._cpu_s, self._looked_at = message.cpu_s, self.services.clock.now().mono
+                self._seen = Seen(message.cpu_s, self.services.clock.now().mono)
                 self._step(machine.Looked(files=message.files, busy=message.busy))
             case TreeEnded():
                 self._survivors = message.survivors
@@ -242,7 +237,7 @@ class Job(Actor):
         said = [effect.sentence for effect in effects if isinstance(effect, machine.Announce)]
         for sentence in said:
             log.info("%s: %s", self.record.job_id, sentence)
-        facts = self._facts(before, event, effects, said[-1] if said else None)
+        facts = facts_of(self.record, before, self.machine, event, effects)
         if facts:
             self._journal(facts, lambda: self._perform(effects))
         else:
@@ -250,21 +245,6 @@ class Job(Actor):
         if self.machine.ended and not before.ended and not isinstance(event, machine.Judged):
             never = failed(f"launch: no process took it in {self.machine.attempt} attempts")
             self._conclude(CANCELED if self.machine.state is JobState.CANCELED else never)
-
-    def _facts(
-        self, before: JobMachine, event: machine.Event, effects: Sequence[machine.Effect], said: str | None
-    ) -> list[Fact]:
-        job_id, facts = self.record.job_id, list[Fact]()
-        if isinstance(event, machine.Spawned):
-            facts.append(JobSpawned(job_id=job_id, shim=self.record.shim, delegate=self.record.delegate))
-        elif self.machine.state is not before.state and self.machine.state in machine.RUNNING_STATES:
-            facts.append(JobStateChanged(job_id=job_id, state=self.machine.state, reason=said))
-        for effect in effects:
-            if isinstance(effect, machine.Launch):
-                facts.append(JobLaunching(job_id=job_id, attempt=effect.attempt))
-            elif isinstance(effect, machine.EndTree) and effect.cause is not Cause.CANCEL:
-                facts.append(JobEnding(job_id=job_id, cause=effect.cause.value))
-        return facts
 
     def _perform(self, effects: Sequence[machine.Effect]) -> None:
         for effect in effects:
@@ -274,7 +254,8 @@ class Job(Actor):
                 case machine.EndTree(cause=cause, grace_s=grace_s):
                     self._end_tree(cause, grace_s)
                 case machine.LookClosely():
-                    self._look_closely()
+                    watch, now = self.machine.watch, self.services.clock.now()
+                    look_in_background(self.handle, self.record, self.policy, watch, self._seen, now)
                 case machine.Judge():
                     self._exit_seen_at = self.services.clock.now().mono
                     self.services.pump.drain(self.record.job_id)
@@ -393,16 +374,7 @@ class Job(Actor):
             self.record = self.record.model_copy(
                 update={"model_observed": evidence.model, "conversation": evidence.conversation}
             )
-            self._journal(
-                [
-                    JobProgressed(
-                        job_id=self.record.job_id,
-                        progress=evidence.progress,
-                        model_observed=evidence.model,
-                        conversation=evidence.conversation,
-                    )
-                ]
-            )
+            self._journal([progress_of(self.record, evidence)])
 
     def _ticked(self) -> None:
         if self.machine.state is JobState.LAUNCHING:
@@ -424,39 +396,9 @@ class Job(Actor):
                 self._notes.append("its exit status was lost: the process that waits for it was killed")
             self._step(machine.Exited())
             return
-        if process in (ProcessState.GONE, ProcessState.ZOMBIE):
-            self._wake_shim()
+        if process in (ProcessState.GONE, ProcessState.ZOMBIE) and self.record.shim is not None:
+            resume(self.record.shim)  # one that somebody stopped can't see its delegate end
         self._step(machine.Tick(process))
-
-    def _wake_shim(self) -> None:
-        """A shim that somebody stopped can't see its delegate end; let it go on."""
-        if self.record.shim is not None:
-            resume(self.record.shim)
-
-    def _look_closely(self) -> None:
-        delegate = self.record.delegate
-        if delegate is None or delegate.boot_id != boot_id():
-            self.handle.tell(TreeLooked(files=False, busy=False, cpu_s=0.0))
-            return
-        now, watch = self.services.clock.now(), self.machine.watch
-        record, policy, before = self.record, self.policy, self._cpu_s
-        over = now.mono - self._looked_at if before >= 0 else watch.age_s
-        since = now.wall - max(watch.silent_s, 0.0 if watch.wrote else watch.age_s)
-        in_background(
-            f"look:{record.job_id}",
-            self.handle,
-            lambda: look_at_tree(
-                job_id=record.job_id,
-                delegate=delegate,
-                shim=record.shim,
-                cwd=record.cwd,
-                since=since,
-                depth=policy.look_depth,
-                look_files=policy.look_files,
-                cpu_before_s=before,
-                over_s=over,
-            ),
-        )
 
     # --- the end
 
@@ -470,12 +412,7 @@ class Job(Actor):
 
     def _end_tree(self, cause: Cause, grace_s: float) -> None:
         log.info("%s: ending its processes: %s", self.record.job_id, cause.value)
-        record = self.record
-        in_background(
-            f"end:{record.job_id}",
-            self.handle,
-            lambda: TreeEnded(survivors=end_tree(record.job_id, record.delegate, record.shim, grace_s)),
-        )
+        end_in_background(self.handle, self.record, grace_s)
 
     def _noticed(self, notice: ShimNoticed) -> None:
         if notice.what == "spawned":
@@ -550,12 +487,7 @@ class Job(Actor):
             self._schedule()
         elif not self._sweeping:
             self._sweeping = True
-            record = self.record
-            in_background(
-                f"end:{record.job_id}",
-                self.handle,
-                lambda: TreeEnded(survivors=end_tree(record.job_id, record.delegate, record.shim, SWEEP_GRACE_S)),
-            )
+            end_in_background(self.handle, self.record, SWEEP_GRACE_S)
 
     def _conclude(self, verdict: Verdict, status: ExitStatus | None = None) -> None:
         """Write the result, journal the end, and leave once that is on disk."""
@@ -563,10 +495,10 @@ class Job(Actor):
         evidence = self._output.evidence if self._output is not None else None
         if self._survivors:
             self._notes.append(f"still running after the end: {', '.join(map(str, self._survivors))}")
-        answer = without_markers(evidence.answer, self.record.marker_id) if evidence is not None else None
+        answer = answer_of(evidence, self.record.marker_id)
         if answer:
             try:
-                self.folder.write(LAST, answer.encode("utf-8", "replace"))
+                self.folder.write(LAST, answer)
             except StateError as error:
                 self._notes.append(f"the result could not be written: {error}")
         ended = ended_fact(

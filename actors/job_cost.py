@@ -22,7 +22,12 @@ def settle_cost(record: JobRecord, lane: Lane, evidence: Evidence, services: Ser
         return False
     # A supervisor that did not accept the job itself has only its own key to ask with.
     account = account or account_in(os.environ, services.settings.text("openrouter_url"))
-    in_background(f"cost:{record.job_id}", to, lambda: _settled(record, evidence, services, account))
+    in_background(
+        f"cost:{record.job_id}",
+        to,
+        lambda: _settled(record, evidence, services, account),
+        otherwise=CostSettled(cash_usd=None, measured=False),
+    )
     return True
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from ..lanes.contract import Ending, Lane
 from ..lanes.evidence import Evidence
+from ..lanes.markers import without_markers
 from ..lanes.outcome import Verdict, judge
 from ..lanes.resets import LONGEST_S, parse_reset
 from ..messages.facts import JobEnded
@@ -57,6 +58,12 @@ def verdict_on(  # noqa: PLR0913  the facts of one end
         verb=verb,
         breach=breach,
     )
+
+
+def answer_of(evidence: Evidence | None, marker_id: str | None) -> bytes | None:
+    """Return the final message as it is kept: without the marks that were only meant for us."""
+    answer = without_markers(evidence.answer, marker_id) if evidence is not None else None
+    return answer.encode("utf-8", "replace") if answer else None
 
 
 def ended_fact(  # noqa: PLR0913  the parts of one fact, three of them by name

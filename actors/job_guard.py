@@ -27,12 +27,14 @@ MOST_NAMED = 40
 
 def note_tree(folder: JobFolder, attempt: int, to: Handle) -> None:
     """Look at the tree in the background and keep what is seen; tells ``TreeNoted``."""
-    in_background(f"note:{folder.job_id}", to, lambda: _noted(folder, attempt))
+    in_background(f"note:{folder.job_id}", to, lambda: _noted(folder, attempt), otherwise=TreeNoted(attempt=attempt))
 
 
 def compare_tree(folder: JobFolder, to: Handle) -> None:
     """Look at the tree again in the background; tells ``TreeCompared``."""
-    in_background(f"compare:{folder.job_id}", to, lambda: _compared(folder))
+    in_background(
+        f"compare:{folder.job_id}", to, lambda: _compared(folder), otherwise=TreeCompared(why="the comparison failed")
+    )
 
 
 def sentences(seen: TreeCompared) -> list[str]:

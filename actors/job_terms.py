@@ -8,7 +8,7 @@ from ..state import job_machine as machine
 from ..state.errors import StateError
 from ..state.job_folder import WATCH, JobFolder
 from ..state.job_machine import JobMachine
-from ..state.watchdog import Policy, Watch, policy_for
+from ..state.watchdog import Cause, Policy, Watch, policy_for
 from .base import log
 
 
@@ -37,6 +37,13 @@ def task_of(record: JobRecord) -> Task:
         effort=record.effort,
         tier=record.tier,
     )
+
+
+def cause_of(record: JobRecord) -> Cause | None:
+    """Return why the job's tree was being ended, as far as that was journalled."""
+    if record.ending in set(Cause):
+        return Cause(record.ending)
+    return Cause.CANCEL if record.cancel_requested else None
 
 
 def save_watch(folder: JobFolder, watched: JobMachine, read: dict[str, int]) -> None:

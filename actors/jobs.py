@@ -6,6 +6,7 @@ a process: a queued one costs a line in a queue.
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections import deque
 from collections.abc import Sequence
@@ -19,17 +20,21 @@ from ..messages.refusals import RefusalCode, Refused
 from ..messages.vocabulary import JobState
 from ..state.errors import StateError
 from ..state.identity import look
-from ..state.job_folder import JobFolder
+from ..state.job_folder import EXIT, LAUNCH, JobFolder
+from ..state.job_machine import REVOCABLE
 from ..state.restart_budget import RestartBudget
 from ..state.store import Reader
 from .base import Handle, Query, ReplyPort, log, start
 from .job import Job
 from .journal import Append
-from .notices import job_actor, pass_on_cancel
+from .notices import Unclaimed, job_actor, pass_on_cancel
+from .second_look import look_again, may_be_revised
 from .services import Services
 from .supervisor import ChildSpec, Restart, Strategy, Supervisor
 from .tree import end_tree, in_background
 
+LOST = 100
+"""How many of the newest jobs of each revocable state are looked at again at the start."""
 CANCEL_S = 20.0
 """How long one job may take to end when the supervisor is stopped with ``cancel``."""
 
@@ -64,6 +69,8 @@ class _Waiting:
     record: JobRecord | None = None
     slot: bool = False
     cancel: Cancel | None = None
+    revised: JobId | None = None
+    ended: JobId | None = None
 
 
 class Jobs(Supervisor):
@@ -96,11 +103,36 @@ class Jobs(Supervisor):
                 log.info("%s is looked after by the command that started it", record.job_id)
             elif not self.services.attached or _owned_by_us(record) or self.services.lock.held:
                 self._take(record)
+        if self.services.lock.held:
+            for record in self._lost():
+                self._look_again(record)
         self.services.ready.set()
 
     def _live(self) -> list[JobRecord]:
         with Reader(self.services.home.database) as reader:
             return [JobRecord.model_validate(record) for record in reader.live()]
+
+    def _lost(self) -> list[JobRecord]:
+        """Return the newest ended jobs whose verdict rests on a lost exit."""
+        with Reader(self.services.home.database) as reader:
+            rows = [row for state in sorted(REVOCABLE) for row in reader.jobs(state.value, LOST)[0]]
+        lost = [row for row in rows if (row.get("exit_status") or {}).get("lost")]
+        return [JobRecord.model_validate(row) for row in lost]
+
+    def _look_again(self, record: JobRecord | None) -> None:
+        """Judge an ended job anew, in the background, if an exit that was lost may have come to light."""
+        lane = self.services.lane(record.lane) if record is not None and may_be_revised(record) else None
+        if record is None or lane is None:
+            return
+        ended, folder = record, JobFolder(self.services.home.job_dir(record.job_id))
+        if not folder.file(EXIT).exists():
+            return
+        in_background(
+            f"again:{record.job_id}",
+            self.handle,
+            lambda: _LookedAgain(look_again(ended, lane, folder)),
+            otherwise=_LookedAgain(None),
+        )
 
     def _take(self, record: JobRecord) -> None:
         job_id = record.job_id
@@ -113,7 +145,7 @@ class Jobs(Supervisor):
 
     # --- messages
 
-    def receive_own(self, message: object) -> None:  # noqa: C901  one flat match
+    def receive_own(self, message: object) -> None:  # noqa: C901, PLR0912  one flat match
         """One flat match over what Jobs can be told."""
         match message:
             case Submit(record=record):
@@ -134,6 +166,11 @@ class Jobs(Supervisor):
                     waiting.port.set(refusal)
             case JobFinished(job_id=job_id):
                 self._free(job_id)
+            case Unclaimed(job_id=job_id):
+                self._look_again(self._record(job_id))
+            case _LookedAgain(fact=fact):
+                if fact is not None:
+                    self._append([fact], _Waiting(port=None, revised=fact.job_id))
             case _End(survivors=survivors):
                 if survivors:
                     log.error("processes that would not end: %s", survivors)
@@ -172,13 +209,20 @@ class Jobs(Supervisor):
         if waiting.cancel is not None:
             for job_id in waiting.cancel.jobs:
                 self._cancel_one(job_id, at_once=waiting.cancel.at_once)
+        if waiting.ended is not None:
+            self._put_away(waiting.ended)
+        if waiting.revised is not None:
+            log.info("%s: judged again", waiting.revised)
+            revised = self._record(waiting.revised)
+            if revised is not None:
+                self._keep_meta(revised)
         if waiting.port is not None:
             waiting.port.set(True)
 
     def _cancel_one(self, job_id: str, *, at_once: bool) -> None:
         if job_id in self._queue:
             self._queue.remove(job_id)
-            self._append([_ended(job_id, JobState.CANCELED, 130, "canceled on request", "canceled")])
+            self._end(_ended(job_id, JobState.CANCELED, 130, "canceled on request", "canceled"))
         elif self.child(job_actor(job_id)) is not None:
             self.services.directory.tell(job_actor(job_id), CancelJob(at_once=at_once))
         elif not self._adopt(job_id):
@@ -270,14 +314,28 @@ class Jobs(Supervisor):
         job_id = name.removeprefix("job:")
         record = self._record(job_id)
         log.error("%s: gave up: %s", job_id, error)
-        self._append([_ended(job_id, JobState.FAILED, 1, f"supervisor gave up: {error}"[:200], "blocked")])
+        self._end(_ended(job_id, JobState.FAILED, 1, f"supervisor gave up: {error}"[:200], "blocked"))
         self.services.pump.forget(job_id)
         self.services.board.drop(job_id)
         if record is not None:
             spawn = JobFolder(self.services.home.job_dir(job_id)).read_spawn(record.attempt)
             delegate, shim = (spawn.delegate, spawn.shim) if spawn else (record.delegate, record.shim)
-            in_background(f"end:{job_id}", self.handle, lambda: _End(end_tree(job_id, delegate, shim, 2.0)))
+            in_background(
+                f"end:{job_id}", self.handle, lambda: _End(end_tree(job_id, delegate, shim, 2.0)), otherwise=_End(())
+            )
         self._free(job_id)
+
+    def _end(self, ended: JobEnded) -> None:
+        """Journal the end of a job that has no actor."""
+        self._append([ended], _Waiting(port=None, ended=ended.job_id))
+
+    def _put_away(self, job_id: str) -> None:
+        """Let the folder know of the end: a store rebuilt from it must not start the job, nor may a launch be left."""
+        record = self._record(job_id)
+        if record is not None:
+            self._keep_meta(record)
+        with contextlib.suppress(OSError):
+            JobFolder(self.services.home.job_dir(job_id)).file(LAUNCH).unlink(missing_ok=True)
 
     # --- small things
 
@@ -304,6 +362,13 @@ class Jobs(Supervisor):
             JobFolder(self.services.home.job_dir(record.job_id)).write_meta(record)
         except StateError as error:
             log.warning("%s: %s", record.job_id, error)
+
+
+@dataclass(frozen=True, slots=True)
+class _LookedAgain:
+    """What a second look at an ended job found."""
+
+    fact: JobEnded | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ import json
 import os
 import stat
 import threading
+from dataclasses import dataclass
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -55,6 +56,13 @@ def pass_on_cancel(home: Home, job_id: str, *, at_once: bool) -> bool:
             told = (stat.S_ISFIFO(os.fstat(descriptor).st_mode) and os.write(descriptor, line.encode()) > 0) or told
         os.close(descriptor)
     return told
+
+
+@dataclass(frozen=True, slots=True)
+class Unclaimed:
+    """Notices → Jobs: a shim wrote the exit of a job that has no actor, perhaps because it was given up for lost."""
+
+    job_id: str
 
 
 class Notices:
@@ -112,4 +120,6 @@ class Notices:
         except (ValueError, TypeError, KeyError, RecursionError, ValidationError):
             return
         if isinstance(job, str) and JOB_ID.match(job):
-            self._directory.tell(job_actor(job), notice)
+            claimed = self._directory.tell(job_actor(job), notice)
+            if not claimed and notice.what == "exited":
+                self._directory.tell("jobs", Unclaimed(job))

@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from ..messages.internal import TreeEnded, TreeLooked
+from ..messages.internal import TreeLooked
 from ..messages.job import Identity
 from ..state.identity import boot_id, judge
 from ..state.processes import ProcessRow, cpu_ticks, descendants, members, read_process, snapshot
@@ -27,6 +27,7 @@ PRUNED = frozenset({".git", "node_modules", ".venv", "venv", "target", "dist", "
 """Folders whose changes are a tool's and not the delegate's, or that are too large to walk."""
 WALK_LIMIT = 200_000
 WALK_S = 5.0
+SAMPLE_S = 1.0
 BUSY_SHARE = 0.02
 """Share of one processor that counts as work."""
 
@@ -65,20 +66,32 @@ def end_tree(job_id: str, delegate: Identity | None, shim: Identity | None, grac
     if grace_s > 0:
         _signal(tree_of(job_id, delegate, shim), signal.SIGTERM)
         while time.monotonic() < deadline:
-            left = tree_of(job_id, delegate, shim)
+            left = _left(job_id, delegate, shim)
             if not left:
                 return ()
             _signal((row for row in left if row.state in ("T", "t")), signal.SIGCONT)
             time.sleep(min(0.05, grace_s))
     deadline = time.monotonic() + 3.0
-    left = tree_of(job_id, delegate, shim)
+    left = _left(job_id, delegate, shim)
     while left and time.monotonic() < deadline:
         _signal(left, signal.SIGKILL)
         time.sleep(0.02)
-        left = tree_of(job_id, delegate, shim)
+        left = _left(job_id, delegate, shim)
     if left:
         log.error("%s: %d processes would not end: %s", job_id, len(left), [row.pid for row in left])
     return tuple(row.pid for row in left)
+
+
+def _left(job_id: str, delegate: Identity | None, shim: Identity | None) -> list[ProcessRow]:
+    """Return what is left of a tree. Nothing must be seen twice: a list of processes is not one moment's.
+
+    One that forks and leaves while the list is made can be missed together with its child.
+    """
+    rows = tree_of(job_id, delegate, shim)
+    if not rows:
+        time.sleep(0.02)
+        rows = tree_of(job_id, delegate, shim)
+    return rows
 
 
 def look_at_tree(  # noqa: PLR0913  what was seen last time comes in by name
@@ -96,11 +109,18 @@ def look_at_tree(  # noqa: PLR0913  what was seen last time comes in by name
     """Look at files and processor time. Blocks for at most a few seconds on a huge work tree.
 
     ``since`` is epoch seconds; ``over_s`` is the time that the processor seconds since
-    ``cpu_before_s`` are spread over.
+    ``cpu_before_s`` are spread over; without an earlier look (-1) two are taken, a second apart.
     """
-    cpu_s = cpu_ticks(tree_of(job_id, delegate, shim)) / os.sysconf("SC_CLK_TCK")
-    busy = over_s > 0 and cpu_before_s >= 0 and (cpu_s - cpu_before_s) / over_s >= BUSY_SHARE
+    if cpu_before_s < 0:  # nothing to compare with yet
+        cpu_before_s, over_s = _cpu_s(job_id, delegate, shim), SAMPLE_S
+        time.sleep(SAMPLE_S)
+    cpu_s = _cpu_s(job_id, delegate, shim)
+    busy = over_s > 0 and (cpu_s - cpu_before_s) / over_s >= BUSY_SHARE
     return TreeLooked(files=look_files and newer_file(cwd, since, depth), busy=busy, cpu_s=cpu_s)
+
+
+def _cpu_s(job_id: str, delegate: Identity, shim: Identity | None) -> float:
+    return cpu_ticks(tree_of(job_id, delegate, shim)) / os.sysconf("SC_CLK_TCK")
 
 
 def newer_file(folder: str, since: float, depth: int) -> bool:
@@ -135,15 +155,15 @@ def newer_file(folder: str, since: float, depth: int) -> bool:
     return False
 
 
-def in_background(name: str, to: Handle, work: Callable[[], object]) -> None:
-    """Run blocking work in a thread of its own and tell its result; a failure is told as a crash would be: logged."""
+def in_background(name: str, to: Handle, work: Callable[[], object], *, otherwise: object) -> None:
+    """Run blocking work in a thread of its own and tell its result; ``otherwise`` if it fails, which is logged."""
 
     def run() -> None:
         try:
             result = work()
         except Exception:  # noqa: BLE001  the actor must get an answer, whatever it was
             log.exception("%s failed", name)
-            result = TreeLooked(files=False, busy=False, cpu_s=0.0) if name.startswith("look") else TreeEnded()
+            result = otherwise
         to.tell(result)
 
     threading.Thread(target=run, name=name, daemon=True).start()

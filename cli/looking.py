@@ -52,19 +52,29 @@ class _Files:
         self._database = f"{root}/state.db"
 
     def newest(self, state: str | None, limit: int) -> tuple[list[Job], int]:
-        if not os.path.exists(self._database):  # noqa: PTH110 - a plain system call
+        if not self._is_there():
             return [], 0
         records, omitted = self._reader().jobs(state=state, limit=limit)
         return self._views(records), omitted
 
     def one(self, token: str) -> Job:
-        found = self._reader().resolve(token) if os.path.exists(self._database) else []  # noqa: PTH110 - as above
+        found = self._reader().resolve(token) if self._is_there() else []
         if not found:
             raise no_such_job(token)
         if len(found) > 1:
             names = ", ".join(str(record.get("job_id")) for record in found[:8])
             raise CliError("ambiguous_job", f"{token!r} names {len(found)} jobs: {names}", "give more of the id")
         return self._views(found)[0]
+
+    def _is_there(self) -> bool:
+        """Whether there is a database. One that can't be looked at is: the reader says what is wrong."""
+        try:
+            os.lstat(self._database)
+        except (FileNotFoundError, NotADirectoryError):
+            return False
+        except OSError:
+            return True
+        return True
 
     def _reader(self) -> Any:  # noqa: ANN401 - typed where it is made; the import stays off the warm path
         from ..state.reader import Reader  # noqa: PLC0415 - not on the warm path
@@ -83,7 +93,7 @@ class _Files:
         ]
 
     def _exit_seen(self, record: Job) -> bool:
-        return os.path.exists(f"{self._root}/jobs/{record.get('job_id')}/exit.json")  # noqa: PTH110 - as above
+        return os.path.exists(f"{self._root}/jobs/{record.get('job_id')}/exit.json")  # noqa: PTH110 - a plain system call
 
 
 def no_such_job(token: str) -> CliError:

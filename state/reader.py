@@ -15,7 +15,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from .errors import DamagedStore, printable
+from .errors import DamagedStore, from_os_error, printable
 from .schema import SCHEMA, newer
 from .sqlite_errors import TROUBLE, from_sqlite_error
 
@@ -32,8 +32,8 @@ _NEWEST = "ORDER BY accepted_at DESC, job_id DESC"
 class Reader:
     """Read-only view of one database file. A file that does not exist yet reads as empty.
 
-    Raises StateError: STATE_DAMAGED (DamagedStore) or STATE_NEWER. ``notes`` holds sentences about
-    anything that makes the view less than whole.
+    Raises StateError: STATE_DAMAGED (DamagedStore), STATE_NEWER, or what keeps the file from being
+    looked at. ``notes`` holds sentences about anything that makes the view less than whole.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -152,8 +152,12 @@ class Reader:
             raise from_sqlite_error(error, self._path) from error
 
     def _open(self) -> sqlite3.Connection | None:
-        if not os.path.lexists(self._path):
+        try:
+            os.lstat(self._path)
+        except (FileNotFoundError, NotADirectoryError):
             return None
+        except OSError as error:  # a folder that may not be searched is not an empty one
+            raise from_os_error(error, self._path, "look at") from error
         if not Path(self._path).is_file():
             raise DamagedStore(message=f"{printable(self._path)} is not a file")
         try:

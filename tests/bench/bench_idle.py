@@ -1,6 +1,6 @@
 """What a supervisor costs while nothing happens: processor and memory, idle and with quiet jobs.
 
-    python tests/bench/bench_idle.py [--seconds 60] [--jobs 200]
+python tests/bench/bench_idle.py [--seconds 60] [--jobs 200]
 """
 
 from __future__ import annotations
@@ -47,7 +47,9 @@ def main() -> None:
         time.sleep(15)
         cpu, memory = cost(supervisor, given.seconds)
         sys.stdout.write(f"{given.jobs} quiet jobs    {cpu:6.2f} % of a core  {memory:6.1f} MB (bounds: 3, 120)\n")
-        shims = [child for child in psutil.process_iter(["cmdline"]) if "shim.py" in " ".join(child.info["cmdline"] or ())]
+        shims = [
+            child for child in psutil.process_iter(["cmdline"]) if "shim.py" in " ".join(child.info["cmdline"] or ())
+        ]
         own = sum(shim.memory_full_info().uss for shim in shims) / 1e6
         sys.stdout.write(f"{len(shims)} shims beside it: {own / max(1, len(shims)):.2f} MB each of their own\n")
 

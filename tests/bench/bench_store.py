@@ -1,6 +1,6 @@
 """``osrc status`` with many finished jobs in the store, as a ratio to the same with ten.
 
-    python tests/bench/bench_store.py [--jobs 10000] [--runs 30]
+python tests/bench/bench_store.py [--jobs 10000] [--runs 30]
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from fakes.bench_home import BenchHome, bench_home
-
 from outsourcerer.messages.facts import JobAccepted, JobEnded
 from outsourcerer.messages.job import JobRecord
 from outsourcerer.messages.vocabulary import JobState

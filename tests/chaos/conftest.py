@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import random
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,3 +21,11 @@ def home(tmp_path: Path) -> Iterator[Supervised]:
         made.kill_all()
         raise
     made.close()
+
+
+@pytest.fixture
+def chance() -> random.Random:
+    """Chance that can be repeated: the seed is printed, and OSRC_TEST_SEED sets it."""
+    seed = int(os.environ.get("OSRC_TEST_SEED") or random.SystemRandom().randrange(1 << 32))
+    print(f"OSRC_TEST_SEED={seed}")
+    return random.Random(seed)

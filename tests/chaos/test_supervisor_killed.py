@@ -8,7 +8,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-import os
 import random
 import subprocess
 import sys
@@ -29,13 +28,6 @@ JOBS = 20
 MOMENTS = 10
 PIECES = 40
 """Lines that each delegate prints on its way."""
-
-
-@pytest.fixture
-def chance() -> random.Random:
-    seed = int(os.environ.get("OSRC_TEST_SEED") or random.SystemRandom().randrange(1 << 32))
-    print(f"OSRC_TEST_SEED={seed}")
-    return random.Random(seed)
 
 
 class Batch:

@@ -29,6 +29,11 @@ def environment(home: Path, **more: str) -> dict[str, str]:
     }
 
 
+def command(*words: str | bytes) -> list[str | bytes]:
+    """The argv of one command."""
+    return [sys.executable, "-c", _LAUNCH, *words]
+
+
 def osrc(
     home: Path,
     *words: str | bytes,
@@ -39,7 +44,7 @@ def osrc(
 ) -> subprocess.CompletedProcess[bytes]:
     """Run one command to its end."""
     return subprocess.run(
-        [sys.executable, "-c", _LAUNCH, *words],
+        command(*words),
         input=stdin if stdin is not None else None,
         stdin=subprocess.DEVNULL if stdin is None else None,
         capture_output=True,
@@ -53,7 +58,7 @@ def osrc(
 def start(home: Path, *words: str, **more: str) -> subprocess.Popen[bytes]:
     """Start one command in a session of its own; the caller ends it."""
     return subprocess.Popen(
-        [sys.executable, "-c", _LAUNCH, *words],
+        command(*words),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

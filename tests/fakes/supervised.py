@@ -68,6 +68,10 @@ class Supervised:
         """Start one command in a session of its own. ``close`` ends it if the test does not."""
         return osrc_process.start(self.root, *words, **{**self.environ, **more})
 
+    def environment(self) -> dict[str, str]:
+        """What commands of this home see."""
+        return osrc_process.environment(self.root, **self.environ)
+
     def ok(self, *words: str, **more: Any) -> str:
         """Run one command that must exit 0; return its stdout."""
         done = self.osrc(*words, **more)

@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 from fakes.actors import eventually, mailbox
@@ -234,7 +235,7 @@ def test_closing_lets_go_of_all_files(bench):
     bench.write("err.log", b"x")
     bench.follow()
     eventually(lambda: bench.text("err") == b"x")
-    open_files = len(os.listdir("/proc/self/fd")) if sys.platform == "linux" else 0
+    open_files = sum(1 for _ in Path("/proc/self/fd").iterdir()) if sys.platform == "linux" else 0
     bench.pump.close()
     if sys.platform == "linux":
-        assert len(os.listdir("/proc/self/fd")) == open_files - 2
+        assert sum(1 for _ in Path("/proc/self/fd").iterdir()) == open_files - 2

@@ -58,7 +58,19 @@ policies = st.builds(
     st.booleans(),
     st.dictionaries(
         st.sampled_from(
-            ["poll", "stall_warn", "stall_kill", "timeout", "timeout_max", "noinit_secs", "nowrite_warn", "nowrite_kill", "noprogress_secs", "noprogress_kill_secs", "final_grace"]
+            [
+                "poll",
+                "stall_warn",
+                "stall_kill",
+                "timeout",
+                "timeout_max",
+                "noinit_secs",
+                "nowrite_warn",
+                "nowrite_kill",
+                "noprogress_secs",
+                "noprogress_kill_secs",
+                "final_grace",
+            ]
         ),
         st.one_of(st.just(0.0), st.floats(2, 5000)),
         max_size=4,

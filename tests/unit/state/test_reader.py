@@ -2,6 +2,7 @@ import os
 import sqlite3
 import subprocess
 import sys
+import tempfile
 import threading
 from pathlib import Path
 
@@ -140,9 +141,9 @@ with Reader(sys.argv[1]) as reader:
 """
 
 
-def look_as_somebody_who_may_not_write(path: Path) -> tuple[int, int]:
+def run_as_somebody(path: Path) -> subprocess.CompletedProcess[str]:
     environ = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    found = subprocess.run(
+    return subprocess.run(
         [sys.executable, "-c", READ_ONLY, str(path)],
         env=environ,
         capture_output=True,
@@ -150,17 +151,25 @@ def look_as_somebody_who_may_not_write(path: Path) -> tuple[int, int]:
         check=False,
         timeout=60,
     )
+
+
+def look_as_somebody_who_may_not_write(path: Path) -> tuple[int, int]:
+    found = run_as_somebody(path)
     assert found.returncode == 0, found.stderr
     jobs, notes = found.stdout.split()
     return int(jobs), int(notes)
 
 
 @pytest.mark.skipif(os.name != "posix" or os.geteuid() != 0, reason="needs root to become somebody else")
-def test_in_a_folder_that_may_not_be_written(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("ro")
-    for parent in (folder, *folder.parents):
-        if parent.stat().st_mode & 0o005 != 0o005:
-            parent.chmod(parent.stat().st_mode | 0o055)
+def test_in_a_folder_that_may_not_be_written():
+    # not under pytest's own folder: any other run of pytest makes that private again
+    with tempfile.TemporaryDirectory(prefix="osrc-ro-") as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        look_at_it_read_only(folder)
+
+
+def look_at_it_read_only(folder: Path) -> None:
     path = folder / "state.db"
     store = filled(path, 30)
     for name in names(folder):
@@ -177,6 +186,16 @@ def test_in_a_folder_that_may_not_be_written(tmp_path_factory):
         (folder / name).chmod(0o444)
     jobs, notes = look_as_somebody_who_may_not_write(killed)
     assert (jobs, notes) in ((30, 0), (0, 1)), "all of it, or a note that something is missing"
+
+
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() != 0, reason="needs root to become somebody else")
+def test_a_folder_that_may_not_be_searched_is_not_an_empty_one():
+    with tempfile.TemporaryDirectory(prefix="osrc-shut-") as name:
+        filled(Path(name) / "state.db", 1).close()
+        found = run_as_somebody(Path(name) / "state.db")
+    assert found.returncode == 1
+    assert "StateError" in found.stderr
+    assert "state.db" in found.stderr.splitlines()[-1]
 
 
 def test_a_newer_store_is_refused(path):
