@@ -173,6 +173,15 @@ def test_the_key_is_in_no_command_line(gateway: MakeGateway, lane: str) -> None:
     assert KEY.encode() not in seen
 
 
+def test_codex_gives_the_key_to_no_command(gateway: MakeGateway) -> None:
+    world = gateway([{"text": "I look.", "calls": [{"shell": "env > env.txt"}]}, ANSWER])
+    job, _code = run(world, "codexor", "edit")
+    assert job["state"] == "done"
+    seen = (world.repo / "env.txt").read_text()
+    assert "OUTSOURCERER_DEPTH=1" in seen
+    assert KEY not in seen
+
+
 def test_a_work_tree_can_not_lead_the_key_elsewhere(gateway: MakeGateway) -> None:
     world = gateway([ANSWER])
     folder = world.repo / ".claude"
