@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, assert_never
 
 from ..lanes.contract import Lane
+from ..lanes.grants import MCP_FILE
 from ..lanes.markers import without_markers
 from ..lanes.outcome import Verdict
 from ..lanes.walls import guarded
@@ -528,6 +529,7 @@ class Job(Actor):
                 self.folder.write(LAST, answer.encode("utf-8", "replace"))
             except StateError as error:
                 self._notes.append(f"the result could not be written: {error}")
+        self.folder.discard(MCP_FILE)  # it may hold keys, and nobody needs them now
         ended = ended_fact(
             self.record,
             verdict,
