@@ -193,6 +193,18 @@ def test_a_work_tree_can_not_lead_the_key_elsewhere(gateway: MakeGateway) -> Non
     assert world.server.main_requests[0].headers["authorization"] == f"Bearer {KEY}"
 
 
+def test_spent_credits_refuse_before_anything_is_created(gateway: MakeGateway) -> None:
+    world = gateway([ANSWER])
+    world.server.credits = (10.0, 10.0)
+    done = world.osrc("run", "--lane", "cc", "--json", "Anything.")
+    error = json.loads(done.stdout)["error"]
+    assert (error["code"], "credits" in error["message"]) == ("lane_not_ready", True)
+    assert world.server.main_requests == []
+    assert not list((world.osrc_home / "jobs").glob("*"))
+    job, code = run(world, "cc", "run", "-m", "tencent/hy3:free")
+    assert (job["state"], code) == ("done", 0)
+
+
 @BOTH
 def test_without_a_key_nothing_is_started(gateway: MakeGateway, lane: str) -> None:
     world = gateway([])
