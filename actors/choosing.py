@@ -23,7 +23,7 @@ def choose(
     settings: Settings,
 ) -> Resolved | Refused:
     """Return where a job goes. Where more than one lane would do, the first that is ready is taken."""
-    lanes = registry.tiers(request.lane)
+    lanes = registry.tiers(request.lane or settings.text("provider"))
     found = resolve(
         request.model,
         request.lane,

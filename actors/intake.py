@@ -204,6 +204,9 @@ def _plan(  # noqa: PLR0913, PLR0917  the parts of one draft
         cost=(launch.billing or lane.billing).words,
         notices=(*resolved.notices, *launch.notices),
     )
+    account = account_in(host.secrets, host.environment.get(openrouter.URL)) if lane.receipts else None
+    if account is not None and (empty := _empty(account, resolved.model)) is not None:
+        return empty
     return Draft(
         request=request,
         task_text=text,
@@ -219,7 +222,7 @@ def _plan(  # noqa: PLR0913, PLR0917  the parts of one draft
         agentic=agentic,
         place=granted.place,
         guard=guard,
-        account=account_in(host.secrets, host.environment.get(openrouter.URL)) if lane.receipts else None,
+        account=account,
     )
 
 
@@ -334,6 +337,12 @@ def effective(environment: Mapping[str, str], settings: Settings, *, secrets: bo
 def _settings(environment: Mapping[str, str]) -> Settings:
     path = config_file(environment)
     return Settings.load(environment, read_config(path), source=path)
+
+
+def _empty(account: Account, model: str | None) -> Refused | None:
+    from .balance import refuse_empty  # noqa: PLC0415  httpx costs 15 MB, and most jobs need none
+
+    return refuse_empty(account, model)
 
 
 def _with_defaults(request: JobRequest, settings: Settings) -> JobRequest:

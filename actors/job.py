@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, assert_never
 
 from ..lanes.contract import Lane
+from ..lanes.grants import MCP_FILE
 from ..lanes.outcome import Verdict
 from ..lanes.walls import guarded
 from ..messages.facts import (
@@ -501,6 +502,7 @@ class Job(Actor):
                 self.folder.write(LAST, answer)
             except StateError as error:
                 self._notes.append(f"the result could not be written: {error}")
+        self.folder.discard(MCP_FILE)  # it may hold keys, and nobody needs them now
         ended = ended_fact(
             self.record,
             verdict,

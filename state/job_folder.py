@@ -17,6 +17,7 @@ without ``meta.json`` was never promised to anyone, so that a rebuild neither ru
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 import shutil
@@ -125,6 +126,11 @@ class JobFolder:
         write_private(path, data, files=self.files)
         if executable:
             path.chmod(0o700)
+
+    def discard(self, name: str) -> None:
+        """Remove a file that is not wanted any longer; that it can't be removed is no trouble of the job's."""
+        with contextlib.suppress(OSError):
+            (self.path / name).unlink()
 
     def write_json(self, name: str, value: Mapping[str, Any]) -> None:
         """Replace one JSON file whole."""

@@ -224,6 +224,7 @@ _LOCAL = (
         "what the local server speaks: chat is worked with through Claude Code, responses through Codex",
         choices=("chat", "responses"),
     ),
+    _text("local_anthropic_url", "base URL where the local server speaks Anthropic's dialect by itself"),
     _text("local_tools", "tools of Claude Code that a local model gets on verbs that may write"),
 )
 

@@ -108,7 +108,10 @@ class Session:
             version = told.get("protocolVersion")
             message = f"{self._agent.name} speaks version {version!r} of the protocol, not {PROTOCOL_VERSION}"
             raise _CantError(FailureKind.LAUNCH, message)
-        new = {"cwd": os.getcwd(), "mcpServers": _servers(self._servers)}  # noqa: PTH109 - a string is sent
+        servers = _servers(self._servers)
+        if (unfit := policy.unfit_server(servers, told)) is not None:
+            raise _CantError(FailureKind.LAUNCH, f"{self._agent.name} can't use the MCP server {unfit}")
+        new = {"cwd": os.getcwd(), "mcpServers": servers}  # noqa: PTH109 - a string is sent
         opened = as_object(await self._request(AGENT_METHODS["session_new"], new))
         name = opened.get("sessionId")
         if not isinstance(name, str) or not name:

@@ -25,6 +25,7 @@ def build_parser() -> argparse.ArgumentParser:
     """Return the command line."""
     parser = argparse.ArgumentParser(prog="outsourcerer.actors.delegates.local_agent", allow_abbrev=False)
     parser.add_argument("--vehicle", choices=("claude", "codex"), required=True)
+    parser.add_argument("--direct", action="store_true", help="the model server speaks the CLI's own dialect")
     parser.add_argument("--base-url")
     parser.add_argument("--model")
     parser.add_argument("--connect-s", type=float, default=10.0)
@@ -38,7 +39,7 @@ def main(argv: Sequence[str], environ: Mapping[str, str]) -> int:
     options = build_parser().parse_args(argv)
     emitter = Emitter()
     emitter.emit({"type": "vehicle", "vehicle": options.vehicle})
-    if options.vehicle == "codex":
+    if options.vehicle == "codex" or options.direct:
         return _become(options.command, environ)
     upstream = Upstream(
         base_url=options.base_url,

@@ -42,6 +42,15 @@ Your own lane is one file, lanes.d/NAME.toml in the state home:
   edit = { posture = "MUTATING", argv = ["--write"] }
 
 A list inside argv is left out when a placeholder in it has no value.
+
+Any agent that speaks the Agent Client Protocol is a lane by its command alone: --lane "acp:gemini --acp". In a
+file, output = "acp" says the same of argv. It is asked before it acts where it asks; run and explore refuse.
+
+A model on this machine (-m local) answers in text on run and explore; on edit and yolo Claude Code, or with
+OSRC_LOCAL_API=responses Codex, works with it, without an account.
+
+--with skills=a,b (or all) gives a delegate skills of yours, --with mcp=x a server of ~/.claude.json: whole, by
+the road its lane has, or the job is refused. Nothing of yours reaches it unasked.
 """
 
 _JSON = """\

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import PurePath
@@ -31,6 +32,9 @@ from ..vehicles.acp.policy import VERBS
 
 PREFIX = "acp:"
 HINT = 'name the agent\'s command, for example: --lane "acp:gemini --acp"'
+TESTED: Mapping[str, tuple[str, ...]] = {"gemini": ("0.61.0",), "qwen": ("0.24.4",)}
+"""Program → versions that were driven over ACP, end to end."""
+
 COMMAND_CHARS = 500
 """So that the lane's name still fits where names do."""
 
@@ -55,6 +59,7 @@ def lane_of(command: str) -> Lane | Refused:
         summary=f"{PurePath(program).name} over the Agent Client Protocol.",
         install=f"Install {program}, or name it by an absolute path.",
         binary=program,
+        tested_versions=TESTED.get(PurePath(program).name, ()),
         plan=partial(plan, words),
         probe=partial(probe, words),
     )
@@ -83,7 +88,9 @@ def probe(words: tuple[str, ...], facts: ProbeFacts) -> Readiness:
         fix = f"Install {words[0]}, or name it by an absolute path."
         return Readiness(level=ReadinessLevel.ABSENT, detail=f"{words[0]} is not on PATH", fix=fix)
     version = version_of(facts.version_output)
-    return Readiness(level=ReadinessLevel.INSTALLED, detail=f"{program}, spoken to over ACP", version=version)
+    tested = None if version is None else version in TESTED.get(PurePath(words[0]).name, ())
+    detail = f"{program}, spoken to over ACP"
+    return Readiness(level=ReadinessLevel.INSTALLED, detail=detail, version=version, tested=tested)
 
 
 def _program(words: tuple[str, ...], host: Host) -> str | None:
@@ -108,7 +115,6 @@ LANE = Lane(
     homepage="https://agentclientprotocol.com",
     install=f"Install an agent and {HINT}.",
     binary=None,
-    tested_versions=("claude-agent-acp 0.101.0", "gemini 0.61.0", "qwen 0.24.4"),
     verbs=VERBS,
     # Whether it asks before it acts is the agent's own affair.
     wall=Wall.OURS,

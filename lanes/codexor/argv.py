@@ -28,7 +28,9 @@ def plan(task: Task, host: Host) -> Launch | Refused:
     argv, notices = command(program, named, user_config=False)
     provider = {"name": "OpenRouter", "base_url": f"{base}/v1", "env_key": openrouter.KEY, "wire_api": "responses"}
     settings = [f"model_providers.openrouter.{name}={json.dumps(value)}" for name, value in provider.items()]
-    for setting in ('model_provider="openrouter"', *settings):
+    # Seen on 0.171.0: the commands that the model runs inherit the key otherwise.
+    hidden = f"shell_environment_policy.exclude={json.dumps([openrouter.KEY])}"
+    for setting in ('model_provider="openrouter"', *settings, hidden):
         argv += ["-c", setting]
     return Launch(
         argv=(*argv, "-"),

@@ -13,6 +13,7 @@ from ...messages.refusals import RefusalCode, Refused
 from ...messages.vocabulary import Verb
 from ..contract import Host, Launch, Task
 from ..launching import NESTING
+from ..loopback import is_loopback, normal_base
 from ..vehicles.claude_code.argv import BINARY as CLAUDE
 from ..vehicles.claude_code.argv import WRITE_TOOLS, as_root, permissions, servers
 from ..vehicles.claude_code.argv import start as claude
@@ -79,6 +80,13 @@ def _claude(task: Task, host: Host, base: str, model: str, answer_s: float) -> L
     argv += permissions(task.verb, host.environment.get("OSRC_ALLOWED_TOOLS") or tools)
     env_set, notices = as_root(task, host)
     options = [f"--base-url={base}", f"--model={model}", f"--answer-s={answer_s:g}", "--vehicle=claude"]
+    between = "through a translator that runs only as long as it does"
+    if own := host.environment.get("OSRC_LOCAL_ANTHROPIC_URL"):
+        spoken = _own_dialect(own, host)
+        if isinstance(spoken, Refused):
+            return spoken
+        env_set |= spoken
+        options, between = ["--vehicle=claude", "--direct"], "over the server's own Messages API"
     return Launch(
         argv=(host.python, "-P", "-m", MODULE, *options, "--", *argv),
         env_set={
@@ -91,8 +99,21 @@ def _claude(task: Task, host: Host, base: str, model: str, answer_s: float) -> L
         },
         env_strip=STRIP,
         stdin=prompt,
-        notices=(*notices, f"Claude Code works with {model} through a translator that runs only as long as it does."),
+        notices=(*notices, f"Claude Code works with {model} {between}."),
     )
+
+
+def _own_dialect(address: str, host: Host) -> dict[str, str] | Refused:
+    """Return the variables that lead Claude Code to a server that speaks its dialect by itself."""
+    base = normal_base(address)
+    if base is None or not (is_loopback(base) or host.environment.get("OSRC_LOCAL_ALLOW_REMOTE") == "1"):
+        return Refused(
+            code=RefusalCode.DENIED,
+            message="OSRC_LOCAL_ANTHROPIC_URL is no http address of this machine.",
+            hint="OSRC_LOCAL_ALLOW_REMOTE=1 allows one elsewhere",
+        )
+    key = host.environment.get(KEY) or "local"
+    return {"ANTHROPIC_BASE_URL": base.removesuffix("/v1"), "ANTHROPIC_API_KEY": key}
 
 
 def _codex(task: Task, host: Host, base: str, model: str, answer_s: float) -> Launch | Refused:

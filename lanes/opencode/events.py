@@ -106,21 +106,24 @@ class OpenCodeParser(JsonLinesParser):
         events.append(Thought(chars=0))
         return True
 
-    def on_error_line(self, text: str, events: list[LaneEvent]) -> None:  # noqa: ARG002  stderr only explains the end
-        """Keep what only stderr tells: a question that nobody could answer, an agent that was not taken."""
-        if NO_AGENT.decode() in text:
-            self._misled = clip(text, MESSAGE_CHARS)
-        else:
-            self._rejected = clip(text, MESSAGE_CHARS)
+    def on_error_line(self, text: str, events: list[LaneEvent]) -> None:
+        """Take what only stderr tells: a question that nobody could answer, an agent that was not taken."""
+        said = clip(text.strip(), MESSAGE_CHARS)
+        if NO_AGENT.decode() not in text:
+            self._rejected = said
+            return
+        self._misled = said
+        self.begin_turn()
+        self.end_turn(self._good_end(), events)
 
     def conclude(self, exit_status: ExitStatus) -> TurnEnded:
         """Return the end of a turn that never came to its last step."""
         kind = ending_kind(exit_status)
+        if kind is FailureKind.TASK and self._rejected is not None:
+            return TurnEnded(ok=False, text=self._answer, failure=FailureKind.PERMISSION, message=self._rejected)
         tail = self.err_tail.strip()
         message = tail or "OpenCode ended in the middle of its work"
-        if kind is FailureKind.TASK and self._rejected is not None:
-            kind, message = FailureKind.PERMISSION, self._rejected
-        elif kind is FailureKind.TASK and self._reason is None:
+        if kind is FailureKind.TASK and self._reason is None:
             said = failures.normal(tail)
             started = not any(words in said for words in NOT_STARTED)
             kind = (failures.by_words(tail) or kind) if started else FailureKind.LAUNCH
@@ -173,6 +176,7 @@ class OpenCodeParser(JsonLinesParser):
             self.end_turn(TurnEnded(ok=False, text=self._answer, failure=FailureKind.TASK, message=message), events)
 
     def _good_end(self) -> TurnEnded:
+        """Return the end of a turn that came to its last step, unless it was another agent's than was told."""
         if self._misled is None:
             return TurnEnded(ok=True, text=self._answer)
         return TurnEnded(ok=False, text=self._answer, failure=FailureKind.LAUNCH, message=self._misled)

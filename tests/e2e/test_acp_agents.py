@@ -34,9 +34,11 @@ def run(make_world: Callable[[list[dict[str, Any]]], World], cli: str) -> Run:
     world = make_world([])
     environ = sign_in(world, cli) | {"GEMINI_CLI_TRUST_WORKSPACE": "true", "OSRC_POLL": "0.5"}
 
-    def go(steps: Any, verb: str, *words: str, lane: str = AGENTS[cli]) -> tuple[dict[str, Any], int, World]:
+    def go(
+        steps: Any, verb: str, *words: str, lane: str = AGENTS[cli], **more: str
+    ) -> tuple[dict[str, Any], int, World]:
         world.server.steps = steps(world.repo) if callable(steps) else steps
-        job, done = world.job(verb, "--lane", lane, *words, "Do what the script says.", **environ)
+        job, done = world.job(verb, "--lane", lane, *words, "Do what the script says.", **(environ | more))
         return job, done.returncode, world
 
     return go
@@ -75,6 +77,14 @@ def test_an_edit_under_run_is_refused_and_seen(run: Run, cli: str) -> None:
 def test_a_spent_limit(run: Run) -> None:
     job, code, _world = run([{"error": 429, "kind": "quota", "repeat": 0}], "run")
     assert (job["state"], job["outcome"], code) == ("failed", "plan-limit", 1)
+
+
+@GEMINI
+def test_a_stall_ends_with_nothing_left(run: Run) -> None:
+    # gemini itself ignores TERM for half a minute; the world of the test fails if a process stays.
+    windows = {"OSRC_STALL_WARN": "2", "OSRC_STALL_KILL": "6", "OSRC_NOINIT_SECS": "60"}
+    job, code, _world = run([{"text": "one two three four", "stall": 90, "repeat": 0}], "run", **windows)
+    assert (job["state"], code) == ("wedged", 125)
 
 
 @GEMINI

@@ -51,9 +51,7 @@ def test_a_server_is_started_and_no_other(owned: World) -> None:
     job, done = owned.job("run", "--lane", "claude", "-m", CLAUDE_MODEL, "--with", "mcp=greeter", "Do it.")
     assert (job["state"], done.returncode) == ("done", 0), done.stderr
     assert [server["name"] for server in started(owned)["mcp_servers"]] == ["greeter"]
-    (config,) = owned.osrc_home.glob("jobs/*/mcp.json")
-    assert config.stat().st_mode & 0o777 == 0o600
-    assert list(json.loads(config.read_text())["mcpServers"]) == ["greeter"]
+    assert list(owned.osrc_home.glob("jobs/*/mcp.json")) == []  # it may hold keys: gone with the job
 
 
 def test_without_a_grant_nothing_of_the_person_reaches_it(owned: World) -> None:

@@ -63,6 +63,14 @@ def test_reading_verbs_get_tools_only_when_asked_and_none_that_write(local: Worl
     assert "tools" not in local.server.main_requests[-1].body
 
 
+def test_a_server_with_claudes_own_dialect(local: World) -> None:
+    local.server.steps = [{"calls": [{"shell": "echo one > one.txt"}]}, ANSWER]
+    job, done = local.job("edit", "-m", "local", "Do it.", OSRC_LOCAL_ANTHROPIC_URL=local.server.url)
+    assert (job["state"], done.returncode) == ("done", 0)
+    assert (local.repo / "one.txt").exists()
+    assert {request.path.partition("?")[0] for request in local.server.main_requests} == {"/v1/messages"}
+
+
 def test_a_server_that_fails(local: World) -> None:
     local.server.steps = [{"error": 503, "repeat": 0}]
     job, done = local.job("edit", "-m", "local", "Do it.")

@@ -173,6 +173,15 @@ def test_the_key_is_in_no_command_line(gateway: MakeGateway, lane: str) -> None:
     assert KEY.encode() not in seen
 
 
+def test_codex_gives_the_key_to_no_command(gateway: MakeGateway) -> None:
+    world = gateway([{"text": "I look.", "calls": [{"shell": "env > env.txt"}]}, ANSWER])
+    job, _code = run(world, "codexor", "edit")
+    assert job["state"] == "done"
+    seen = (world.repo / "env.txt").read_text()
+    assert "OUTSOURCERER_DEPTH=1" in seen
+    assert KEY not in seen
+
+
 def test_a_work_tree_can_not_lead_the_key_elsewhere(gateway: MakeGateway) -> None:
     world = gateway([ANSWER])
     folder = world.repo / ".claude"
@@ -182,6 +191,18 @@ def test_a_work_tree_can_not_lead_the_key_elsewhere(gateway: MakeGateway) -> Non
     job, _code = run(world, "cc")
     assert job["state"] == "done"
     assert world.server.main_requests[0].headers["authorization"] == f"Bearer {KEY}"
+
+
+def test_spent_credits_refuse_before_anything_is_created(gateway: MakeGateway) -> None:
+    world = gateway([ANSWER])
+    world.server.credits = (10.0, 10.0)
+    done = world.osrc("run", "--lane", "cc", "--json", "Anything.")
+    error = json.loads(done.stdout)["error"]
+    assert (error["code"], "credits" in error["message"]) == ("lane_not_ready", True)
+    assert world.server.main_requests == []
+    assert not list((world.osrc_home / "jobs").glob("*"))
+    job, code = run(world, "cc", "run", "-m", "tencent/hy3:free")
+    assert (job["state"], code) == ("done", 0)
 
 
 @BOTH

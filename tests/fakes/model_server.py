@@ -81,6 +81,8 @@ class ModelServer:
         """What one generation costs at a gateway: its message ids are ``gen-``, and each has a receipt."""
         self.catalogue: dict[str, Any] | None = None
         """The whole answer to a question for models, instead of the names in ``models``."""
+        self.credits: tuple[float, float] | None = None
+        """What was bought and what was used at a gateway; None: it does not say."""
         self.unready = 0
         """How many more questions for a receipt find none yet."""
         self.closing = threading.Event()
@@ -154,6 +156,9 @@ class _Handler(BaseHTTPRequestHandler):
         owner = self.server.owner
         if self.path.partition("?")[0].endswith("/generation"):
             self.answer_receipt(self.path.partition("?id=")[2])
+        elif self.path.endswith("/credits") and self.server.owner.credits is not None:
+            bought, used = self.server.owner.credits
+            self.answer(200, {"data": {"total_credits": bought, "total_usage": used}})
         elif not self.path.partition("?")[0].endswith("/models"):
             self.answer(200, {})
         elif owner.key and self.headers.get("Authorization") != f"Bearer {owner.key}":

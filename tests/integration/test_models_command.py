@@ -44,7 +44,8 @@ def programs(tmp_path: Path) -> dict[str, str]:
     for name in ("claude", "codex"):
         (folder / name).write_text("#!/bin/sh\necho 2.1.332\n")
         (folder / name).chmod(0o755)
-    return {"PATH": f"{folder}:/usr/bin:/bin", "OPENROUTER_API_KEY": "sk-or-test"}
+    nowhere = {"OSRC_OPENROUTER_URL": "http://127.0.0.1:9"}
+    return {"PATH": f"{folder}:/usr/bin:/bin", "OPENROUTER_API_KEY": "sk-or-test", **nowhere}
 
 
 def test_words_lanes_and_tiers(home: Path) -> None:

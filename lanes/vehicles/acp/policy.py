@@ -7,7 +7,7 @@ that does not: claude-agent-acp 0.101 and qwen 0.24.4 start in ``auto``, where a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ....messages.vocabulary import Verb
@@ -129,3 +129,16 @@ def mcp_servers(config: object) -> list[dict[str, Any]]:
         else:
             found.append({"type": kind, "name": name, "url": server.get("url"), "headers": listed})
     return found
+
+
+def unfit_server(servers: Sequence[Mapping[str, Any]], told: Mapping[str, Any]) -> str | None:
+    """Return the first server of a kind that the agent did not say it takes, or None. All take stdio.
+
+    ``told`` is the answer to ``initialize``.
+    """
+    can = as_object(as_object(told.get("agentCapabilities")).get("mcpCapabilities"))
+    for server in servers:
+        kind = server.get("type")
+        if kind is not None and can.get(str(kind)) is not True:
+            return f"{server.get('name')}: it takes none over {kind}"
+    return None

@@ -178,6 +178,14 @@ def test_servers_in_the_protocols_form() -> None:
     ]
 
 
+def test_a_server_of_a_kind_that_the_agent_does_not_take() -> None:
+    told = {"agentCapabilities": {"mcpCapabilities": {"http": True}}}
+    http, sse, stdio = {"type": "http", "name": "h"}, {"type": "sse", "name": "s"}, {"name": "c"}
+    assert policy.unfit_server([stdio, http], told) is None
+    assert policy.unfit_server([stdio, sse], told) == "s: it takes none over sse"
+    assert policy.unfit_server([http], {}) is not None
+
+
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
     lambda inner: (

@@ -81,6 +81,7 @@ def test_codex_is_led_to_openrouter() -> None:
     assert 'model_providers.openrouter.base_url="https://openrouter.ai/api/v1"' in words
     assert 'model_providers.openrouter.env_key="OPENROUTER_API_KEY"' in words
     assert 'model_providers.openrouter.wire_api="responses"' in words
+    assert 'shell_environment_policy.exclude=["OPENROUTER_API_KEY"]' in words
     assert "--ignore-user-config" in words
     assert '-c model_reasoning_effort="low"' in words
     assert "-s read-only" in words

@@ -81,6 +81,15 @@ def test_a_key_and_a_proxy_stay_where_they_belong() -> None:
     assert planned.env_set["NO_PROXY"].startswith("corp,127.0.0.1")
 
 
+def test_a_server_that_speaks_claudes_dialect_needs_no_translator() -> None:
+    environment = {"OSRC_LOCAL_ANTHROPIC_URL": "http://127.0.0.1:9/v1"}
+    planned = launch(replace(TASK, verb=Verb.EDIT), replace(AGENTS, environment=environment))
+    assert "--direct" in planned.argv
+    assert planned.env_set["ANTHROPIC_BASE_URL"] == "http://127.0.0.1:9"
+    environment = {"OSRC_LOCAL_ANTHROPIC_URL": "http://10.0.0.1/v1"}
+    assert refusal(replace(TASK, verb=Verb.EDIT), replace(AGENTS, environment=environment)).code is RefusalCode.DENIED
+
+
 def test_the_first_line_chooses_the_parser_however_it_is_cut() -> None:
     lines = b'{"type": "vehicle", "vehicle": "codex"}\n{"type":"thread.started","thread_id":"t"}\n'
     for cut in range(len(lines)):
