@@ -354,8 +354,8 @@ def ask(handle: Handle | None, body: object, timeout_s: float) -> Any:  # noqa: 
     port = ReplyPort()
     if handle is None or not handle.tell(Query(body, port)):
         return Refused(
-            code=RefusalCode.SUPERVISOR_BUSY,
-            message="that part of the supervisor is being restarted",
+            code=RefusalCode.STOPPING,
+            message="that part of the supervisor is being restarted: nothing was done",
             hint="try again",
         )
     return port.wait(timeout_s)

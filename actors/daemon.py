@@ -41,6 +41,8 @@ from .tree import JOB_VARIABLE
 SOCKET_LIMIT = 103
 """Longest socket path that every platform takes (macOS: 104 with its end)."""
 LOG_LIMIT = 8 * 1024 * 1024
+LAST_WORDS_S = 2.0
+"""How long a supervisor that leaves waits for its last answers to be taken."""
 ALREADY = 0
 """Exit code of one that found another: its client only has to connect."""
 FAILED = 1
@@ -81,6 +83,7 @@ def _run(home: Home, lock: HomeLock) -> int:
         gc.freeze()
         assembly.root.wait_down()
         assembly.close()
+        assembly.dispatcher.activity.wait_over(LAST_WORDS_S)
     finally:
         with contextlib.suppress(OSError):
             place.unlink()

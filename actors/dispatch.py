@@ -55,7 +55,7 @@ class Activity:
     """When somebody last wanted something; read to decide when to leave."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = threading.Condition()
         self._open = 0
         self._last = time.monotonic()
 
@@ -69,6 +69,12 @@ class Activity:
         with self._lock:
             self._open -= 1
             self._last = time.monotonic()
+            self._lock.notify_all()
+
+    def wait_over(self, timeout_s: float) -> bool:
+        """Wait until no exchange is open: every answer was sent."""
+        with self._lock:
+            return self._lock.wait_for(lambda: self._open == 0, timeout_s)
 
     def idle_s(self) -> float:
         """Seconds since the last exchange ended; 0 while one is open."""

@@ -35,6 +35,8 @@ from .tree import end_tree, in_background
 
 LOST = 100
 """How many of the newest jobs of each revocable state are looked at again at the start."""
+ANSWER_S = 3.0
+"""How long a stop waits for commits that somebody waits for."""
 CANCEL_S = 20.0
 """How long one job may take to end when the supervisor is stopped with ``cancel``."""
 
@@ -59,6 +61,11 @@ class Adopt:
     """Gateway → Jobs: this live job's own command is gone; look after it."""
 
     job_id: JobId
+
+
+@dataclass(frozen=True, slots=True)
+class _LeaveDue:
+    pass
 
 
 @dataclass(slots=True)
@@ -91,6 +98,7 @@ class Jobs(Supervisor):
         self._running: set[str] = set()
         self._queue: deque[str] = deque()
         self._waiting: dict[int, _Waiting] = {}
+        self._leaving: str | None = None
         self._appends = 0
 
     # --- start
@@ -143,6 +151,26 @@ class Jobs(Supervisor):
             return
         self._run(job_id, None)
 
+    def stopping(self, reason: str) -> None:
+        """Tell those who wait what became of their requests, then stop. Not where the journal is what failed."""
+        if self.services.stopping.is_set() and self._asked():
+            self._leaving = reason
+            self.clock.later(ANSWER_S, self.handle, _LeaveDue())
+            return
+        super().stopping(reason)
+
+    def _asked(self) -> bool:
+        return any(waiting.port is not None for waiting in self._waiting.values())
+
+    def _leave_if_answered(self) -> None:
+        if self._leaving is not None and not self._asked():
+            self._leave()
+
+    def _leave(self) -> None:
+        if self._leaving is not None:
+            reason, self._leaving = self._leaving, None
+            super().stopping(reason)
+
     # --- messages
 
     def receive_own(self, message: object) -> None:  # noqa: C901, PLR0912  one flat match
@@ -158,12 +186,16 @@ class Jobs(Supervisor):
                 self._cancel_noticed(message)
             case FactsCommitted(token=token):
                 self._committed(token)
+                self._leave_if_answered()
             case FactsRefused(token=token, refusal=refusal):
                 waiting = self._waiting.pop(token)
                 if waiting.slot and waiting.record is not None:
                     self._free(waiting.record.job_id)
                 if waiting.port is not None:
                     waiting.port.set(refusal)
+                self._leave_if_answered()
+            case _LeaveDue():
+                self._leave()
             case JobFinished(job_id=job_id):
                 self._free(job_id)
             case Unclaimed(job_id=job_id):
@@ -354,7 +386,7 @@ class Jobs(Supervisor):
         if not self.services.directory.tell("journal", append) and waiting is not None and waiting.port is not None:
             del self._waiting[self._appends]
             waiting.port.set(
-                Refused(code=RefusalCode.SUPERVISOR_BUSY, message="the journal is being restarted", hint="try again")
+                Refused(code=RefusalCode.STOPPING, message="the journal is being restarted", hint="try again")
             )
 
     def _keep_meta(self, record: JobRecord) -> None:

@@ -16,7 +16,7 @@ from typing import Any
 from .. import __version__
 from ..messages.codec import FrameError, FrameReader, decode, encode
 from ..messages.vocabulary import PROTOCOL
-from .errors import CliError, SupervisorLostError, TimeLimitError
+from .errors import CliError, NotSentError, SupervisorLostError, TimeLimitError
 
 REPLY_S = 30.0
 """Longest wait for a reply that is not a stream. A supervisor that needs longer is stuck, not slow."""
@@ -94,8 +94,8 @@ class Connection:
         self._socket.close()
 
     def _shake_hands(self) -> tuple[str, int]:
-        self._send({"id": 0, "body": {"kind": "hello", "protocol": PROTOCOL, "version": __version__}})
         try:
+            self._send({"id": 0, "body": {"kind": "hello", "protocol": PROTOCOL, "version": __version__}})
             reply = self._receive(time.monotonic() + HELLO_S).get("body")
         except TimeLimitError:
             raise CliError(
@@ -134,8 +134,8 @@ class Connection:
         try:
             self._socket.settimeout(REPLY_S)
             self._socket.sendall(data)
-        except OSError as error:
-            raise SupervisorLostError(f"the supervisor went away ({error.strerror or error})") from None
+        except OSError as error:  # not sent whole, so that nobody can have read it as a request
+            raise NotSentError(f"the supervisor went away ({error.strerror or error})") from None
 
     def _receive(self, deadline: float | None) -> Body:
         while not self._lines:

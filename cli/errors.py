@@ -28,6 +28,10 @@ class SupervisorLostError(CliError):
         super().__init__("supervisor_unavailable", message, "osrc supervisor status")
 
 
+class NotSentError(SupervisorLostError):
+    """The connection ended before the request was sent: nothing was taken."""
+
+
 class TimeLimitError(Exception):
     """A bound that the caller set has passed."""
 

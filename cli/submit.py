@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import os
+import time
 from binascii import b2a_base64
 from typing import Any
 
 import click
 
-from .errors import CliError, SupervisorLostError, from_refusal
+from .errors import CliError, NotSentError, SupervisorLostError, from_refusal
 from .options import Globals
 from .place import current_folder, sendable_folder
 from .reach import Reach
 from .task import INLINE_LIMIT
 
 Reply = dict[str, Any]
+
+_ATTEMPTS = 9
+"""How many supervisors in a row may leave instead of taking a job, over some ten seconds."""
 
 
 def job_request(options: Globals, verb: str, task: str, flags: dict[str, Any]) -> dict[str, Any]:
@@ -101,8 +105,25 @@ def _folder(given: str | None) -> str:
 def submit(reach: Reach, request: dict[str, Any], *, dry_run: bool = False) -> Reply:
     """Send one request; return ``accepted`` or ``planned``. Raises CliError where it was refused.
 
-    A connection that is lost before the answer is never tried again by itself: the job may exist.
+    A supervisor that leaves and has not taken it is followed by another one, which is asked then. A
+    connection that is lost before the answer is never tried again by itself: the job may exist.
     """
+    task = request["task"]
+    for attempt in range(_ATTEMPTS):
+        try:
+            return _submit(reach, request, dry_run=dry_run)
+        except CliError as error:
+            not_taken = isinstance(error, NotSentError) or error.code == "stopping"
+            if not not_taken or reach.in_process or attempt == _ATTEMPTS - 1:
+                raise
+        reach.drop()
+        time.sleep(min(0.02 * 2**attempt, 2.0))
+        request.pop("task_file", None)
+        request["task"] = task
+    raise AssertionError("unreachable")
+
+
+def _submit(reach: Reach, request: dict[str, Any], *, dry_run: bool) -> Reply:
     channel = reach.channel()
     spooled = _spool(reach.root, request)
     accepted = False
@@ -112,6 +133,8 @@ def submit(reach: Reach, request: dict[str, Any], *, dry_run: bool = False) -> R
                 raise from_refusal(reply)
             accepted = reply.get("kind") == "accepted"
             return reply
+    except NotSentError:
+        raise
     except SupervisorLostError as error:
         accepted = True  # perhaps: then the file is needed
         raise CliError(

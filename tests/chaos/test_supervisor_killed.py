@@ -198,3 +198,67 @@ def test_an_older_supervisor_hands_over_twenty_jobs_ten_times(home: Supervised, 
         assert (older["version"], newer["version"]) == ("0.0.1", __version__)
         assert home.daemons() == [newer["pid"]] != [older["pid"]]
     batch.check()
+
+
+def test_jobs_that_are_asked_for_while_supervisors_are_killed(home: Supervised, chance: random.Random) -> None:
+    """An id that was printed is a job that runs once; a refusal may have been one; nothing runs twice."""
+    home.environ["OSRC_MAX_JOBS"] = "4"
+    proofs = home.scratch / "started"
+    proofs.mkdir()
+    accepted: dict[str, int] = {}
+    unsure: set[int] = set()
+
+    def ask(numbers: range) -> None:
+        for number in numbers:
+            task = steps({"record": str(proofs / str(number))}, {"mark": "DONE"}, {"end": f"answer {number}"})
+            done = home.osrc("bg", "--json", "--lane", "fake", "--label", f"n{number}", "--", task)
+            said = json.loads(done.stdout)
+            if done.returncode == 0:
+                accepted[said["job_id"]] = number
+            else:
+                assert said["error"]["code"] in ("supervisor_unavailable", "supervisor_busy", "stopping"), said
+                unsure.add(number)
+
+    askers = [threading.Thread(target=ask, args=(range(start, 40, 2),)) for start in range(2)]
+    for asker in askers:
+        asker.start()
+    while any(asker.is_alive() for asker in askers):
+        # let it come to listen now and then, so that something is accepted at all
+        until(lambda: home.supervisor() or not any(asker.is_alive() for asker in askers), "one listens")
+        time.sleep(chance.uniform(0, 1.0))
+        if any(asker.is_alive() for asker in askers):
+            home.kill_supervisor()
+    home.ok("supervisor", "restart")
+    for job_id, number in accepted.items():
+        assert home.ended(job_id)["state"] == "done", home.record(job_id)
+        assert home.result(job_id) == f"answer {number}"
+    until(lambda: all(record["ended"] for record in home.records()), "those that nobody was sure of ended too")
+    known = {int(record["label"][1:]): record["job_id"] for record in home.records()}
+    for number in range(40):
+        started = (proofs / str(number)).read_text().splitlines() if (proofs / str(number)).exists() else []
+        assert len(started) == (number in known), f"{number} was started {len(started)} times"
+    assert set(accepted.values()) | unsure == set(range(40))
+    assert set(known) >= set(accepted.values())
+    assert accepted
+    assert Counter(fact["job_id"] for fact in home.facts("job.ended")) == dict.fromkeys(known.values(), 1)
+
+
+def test_a_job_that_is_asked_for_during_a_restart_is_taken(home: Supervised, chance: random.Random) -> None:
+    """A restart in order is no reason to leave anybody unsure."""
+    home.ok("supervisor", "restart")
+    stop = threading.Event()
+
+    def restart() -> None:
+        while not stop.is_set():
+            home.ok("supervisor", "restart")
+            time.sleep(chance.uniform(0, 0.3))
+
+    restarter = threading.Thread(target=restart)
+    restarter.start()
+    try:
+        jobs = [home.bg({"mark": "DONE"}, {"end": "x"}) for _ in range(20)]
+    finally:
+        stop.set()
+        restarter.join()
+    for job_id in jobs:
+        assert home.ended(job_id)["state"] == "done"
