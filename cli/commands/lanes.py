@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from ...lanes.contract import Lane, Readiness
+from ...lanes.contract import Lane, Readiness, Wall
 from ...messages.vocabulary import Verb
 from .. import machine
 from ..options import Command, Globals, Group
@@ -64,6 +64,7 @@ def show(options: Globals, name: str) -> None:
         ("effort", lane.effort.value),
         ("tier", lane.default_tier.value),
         *(("verb " + verb.value, lane.verbs[verb].value) for verb in Verb if verb in lane.verbs),
+        ("read-only by", _wall(lane)),
         ("homepage", lane.homepage),
         ("declared", lane.source),
     ]
@@ -75,6 +76,15 @@ def _tested(lane: Lane, state: Readiness) -> str:
         return ""
     word = {True: "tested", False: "not tested", None: "tested unknown"}[state.tested]
     return f" ({word}; tested: {', '.join(lane.tested_versions)})"
+
+
+def _wall(lane: Lane) -> str | None:
+    """Return what keeps a read-only verb read-only; None where the delegate has no tools that could write."""
+    if not lane.agentic:
+        return None
+    if lane.wall is Wall.OWN:
+        return f"{lane.vehicle}'s own wall" if lane.source == "built-in" else "what its declaration promises"
+    return f"a wall of ours (bubblewrap) where it works, and by comparing the work tree: {lane.vehicle} has none"
 
 
 def _object(lane: Lane, state: Readiness) -> dict[str, Any]:
@@ -91,6 +101,7 @@ def _object(lane: Lane, state: Readiness) -> dict[str, Any]:
         "fix": state.fix,
         "install": lane.install,
         "verbs": {verb.value: posture.value for verb, posture in lane.verbs.items()},
+        "read_only_wall": lane.wall.value,
         "effort": lane.effort.value,
         "tier": lane.default_tier.value,
         "billing": {"kind": lane.billing.kind, "plan": lane.billing.plan, "words": lane.billing.words},
