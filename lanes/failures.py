@@ -1,19 +1,21 @@
 """Why a turn failed, told from words. The words are data, seen on the versions named beside them.
 
 In doubt it is the task: a task failure is never retried elsewhere, so a wrong guess that way costs
-least. Everything here is substring search and short bounded patterns over a few kilobytes.
+least. How phrases are written and where they count: ``phrases.py``. Everything here is short bounded
+patterns over a few kilobytes.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from ..messages.lane_events import FailureKind, TurnEnded
+from . import phrases
 from .contract import Ending
 from .text import ending_kind
 
-Phrases = Sequence[tuple[FailureKind, Sequence[str]]]
+Phrases = phrases.Phrases
 
 _EXAMINED = 8 * 1024
 
@@ -21,84 +23,131 @@ COMMON: Phrases = (
     (
         FailureKind.AUTH,
         (
-            "invalid api key",
-            "incorrect api key",
+            "invalid api key.",  # Claude Code 2.1.332
+            "incorrect api key provided",
             "authentication_error",
-            "authentication failed",
-            "authentication required",
-            "invalid authentication",
-            "not logged in",
-            "please run /login",
-            "401 unauthorized",
-            "403 forbidden",
-            "token has expired",
+            "authentication failed.",
+            "authentication failed with provider at",  # Copilot CLI 1.0.102
+            "authentication required.",
+            "invalid authentication.",
+            "invalid authentication credentials",
+            "not logged in.",
+            "please run /login.",
+            "401 unauthorized.",
+            "403 forbidden.",
+            "token has expired.",
+            "oauth token has expired.",
         ),
     ),
     (
         FailureKind.PLAN_LIMIT,
         (
-            "hit your usage limit",  # codex 0.171.0
-            "usage limit reached",
-            "usage limit exceeded",
-            "usage limit has been reached",  # a ChatGPT plan's own sentence, as droid 0.215.0 and pi 0.73.1 pass it on
-            "exceeded your current quota",  # OpenAI's insufficient_quota, passed on likewise
+            "you've hit your * limit.",
+            "you've hit your usage limit",  # codex 0.171.0
+            "usage limit reached.",
+            "usage limit exceeded.",
+            "usage limit has been reached.",  # a ChatGPT plan's own sentence, as droid 0.215.0 and pi 0.73.1 pass it on
+            "you exceeded your current quota",  # OpenAI's insufficient_quota, passed on likewise
             "quota exceeded. check your plan",  # codex 0.171.0, insufficient_quota
-            "5-hour limit reached",
-            "weekly limit reached",
-            "limit will reset at",
-            "out of extra usage",
+            "5-hour limit reached.",
+            "weekly limit reached.",
+            "limit will reset at ?.",
+            "limit will reset at 2",
+            "limit reached. your limit will reset at",
+            "you're out of extra usage",
         ),
     ),
     (
         FailureKind.MODEL_GONE,
         (
-            "model not found",
+            "model not found.",
             "model_not_found",
-            "does not exist or you do not have access",
-            "no such model",
-            "unknown model",
+            "model ? not found.",
+            "model ? does not exist.",
+            "model ? does not exist or you do not have access",
+            "no such model.",
+            "no such model:",
+            "unknown model.",
+            "unknown model:",
+            "there's an issue with the selected model",  # Claude Code 2.1.332
         ),
     ),
     (
         FailureKind.OUTPUT_LIMIT,
-        ("output token maximum", "max_output_tokens", "output token limit", "maximum output length"),
+        (
+            "claude's response exceeded the * output token maximum",
+            "response exceeded the * output token maximum",
+            "max_output_tokens.",
+            "output token limit reached.",
+            "output token limit exceeded.",
+            "maximum output length reached.",
+        ),
     ),
-    (FailureKind.RATE_LIMIT, ("rate limit", "rate_limit", "too many requests", "request rejected (429)")),
+    (
+        FailureKind.RATE_LIMIT,
+        (
+            "rate limit reached.",
+            "rate limit reached for",
+            "rate limit reached. please try again",
+            "rate limit exceeded.",
+            "rate_limit_error",
+            "rate_limit_exceeded.",
+            "too many requests.",
+            "request rejected (429)",
+            "request would exceed * rate limit",
+            "exceeded retry limit, last status: 429",  # codex 0.171.0
+        ),
+    ),
     (
         FailureKind.TRANSPORT,
         (
-            "connection refused",
-            "connection reset",
-            "connection error",
-            "connection closed",
-            "could not connect",
-            "could not resolve host",
-            "name resolution",
-            "getaddrinfo",
-            "enotfound",
-            "econnrefused",
-            "econnreset",
-            "etimedout",
-            "network is unreachable",
-            "network error",
-            "socket hang up",
-            "error sending request",
-            "stream disconnected",
-            "stream closed before",
-            "unable to connect",
-            "tls handshake",
-            "overloaded",
-            "service unavailable",
-            "bad gateway",
-            "gateway timeout",
-            "internal server error",
-            "request timed out",
-            "operation timed out",
+            "connection refused.",
+            "connection reset.",
+            "connection reset by peer.",
+            "connection error.",
+            "connection closed.",
+            "connection closed mid-response",
+            "could not connect.",
+            "could not connect to local model provider at",  # Copilot CLI 1.0.102
+            "could not resolve host.",
+            "temporary failure in name resolution.",
+            "getaddrinfo enotfound",
+            "getaddrinfo eai_again",
+            "connect econnrefused",
+            "connect etimedout",
+            "read econnreset",
+            "read etimedout",
+            "econnrefused.",
+            "econnreset.",
+            "etimedout.",
+            "network is unreachable.",
+            "network error.",
+            "fetch failed.",
+            "fetch failed: connect",
+            "fetch failed: econn",
+            "fetch failed: etimedout",
+            "fetch failed: getaddrinfo",
+            "socket hang up.",
+            "error sending request for url",
+            "stream disconnected before completion",
+            "stream closed before response.completed",
+            "unable to connect to api",
+            "unable to connect.",
+            "tls handshake eof.",
+            "overloaded_error",
+            "overloaded.",
+            "repeated 529 overloaded",
+            "model is overloaded.",
+            "service unavailable.",
+            "bad gateway.",
+            "gateway timeout.",
+            "internal server error.",
+            "request timed out.",
+            "operation timed out.",
         ),
     ),
 )
 
-_HIT_LIMIT = re.compile(r"hit your [^.\n]{0,40}limit")
 _STATUS = re.compile(r"(?:status|error|rejected|http|code)[ :=(/]{0,3}(?:code )?(\d{3})(?!\d)")
 
 BY_STATUS: Mapping[int, FailureKind] = {
@@ -125,7 +174,7 @@ def by_status(status: int | None) -> FailureKind | None:
 
 
 def status_in(text: str) -> int | None:
-    """Return the HTTP error status that a sentence names, or None."""
+    """Return the HTTP error status that a CLI's own sentence about a request names anywhere, or None."""
     match = _STATUS.search(normal(text))
     status = int(match[1]) if match else None
     return status if status is not None and 400 <= status <= 599 else None
@@ -144,12 +193,7 @@ def leading_status(text: str) -> int | None:
 def by_words(text: str, extra: Phrases = ()) -> FailureKind | None:
     """Return what a CLI's own error sentence says, or None. Plan limits outrank bare statuses."""
     words = normal(text)
-    for kind, phrases in (*extra, *COMMON):
-        if any(phrase in words for phrase in phrases):
-            return kind
-        if kind is FailureKind.PLAN_LIMIT and _HIT_LIMIT.search(words):
-            return kind
-    return by_status(status_in(words))
+    return phrases.find(words, (*extra, *COMMON)) or by_status(phrases.status(words))
 
 
 def by_provider(said: str, extra: Phrases = ()) -> FailureKind | None:

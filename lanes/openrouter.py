@@ -24,14 +24,17 @@ PHRASES: Phrases = (
     (
         FailureKind.PLAN_LIMIT,
         (
-            "insufficient credits",  # public facts, 2026-11: HTTP 402
-            "requires more credits",
+            "insufficient credits.",  # public facts, 2026-11: HTTP 402
+            "request requires more credits",
             "key limit exceeded",
-            "free-models-per-day",
+            "rate limit exceeded: free-models-per-day",
         ),
     ),
-    (FailureKind.MODEL_GONE, ("no endpoints found for", "is not a valid model id", "` does not exist")),
-    (FailureKind.AUTH, ("no auth credentials found", "user not found")),
+    (
+        FailureKind.MODEL_GONE,
+        ("no endpoints found for ?.", "no endpoints found matching your", "? is not a valid model id"),
+    ),
+    (FailureKind.AUTH, ("no auth credentials found.", "user not found.")),
 )
 """OpenRouter's own error sentences, as both vehicles pass them on."""
 

@@ -10,21 +10,32 @@ PHRASES: failures.Phrases = (
     (
         FailureKind.PLAN_LIMIT,
         (
-            "inference_cap_error",
-            "daily limit reached",
-            "weekly limit reached",
-            "monthly limit reached",
-            "daily free limit reached",
-            "weekly free limit reached",
-            "monthly free limit reached",
-            "usage limit has been reached",
-            "exceeded your current quota",
-            "insufficient credits",
-            "insufficient balance",
+            "inference_cap_error.",
+            "daily limit reached.",
+            "monthly limit reached.",
+            "daily free limit reached for",
+            "weekly free limit reached for",
+            "monthly free limit reached for",
+            "daily free limit reached.",
+            "weekly free limit reached.",
+            "monthly free limit reached.",
+            "insufficient credits.",
+            "insufficient balance.",
         ),
     ),
-    (FailureKind.AUTH, ("no api key", "api key is required", "please sign in")),
-    (FailureKind.TRANSPORT, ("the server had an error", "cannot connect to api")),
+    (
+        FailureKind.AUTH,
+        ("no api key.", "no api key found.", "api key is required.", "please sign in.", "please sign in to cline"),
+    ),
+    (
+        FailureKind.TRANSPORT,
+        (
+            "server had an error while processing",
+            "server had an error.",
+            "cannot connect to api:",
+            "cannot connect to api.",
+        ),
+    ),
 )
 """Words of its own provider and of the usual ones, 2026-11."""
 

@@ -63,7 +63,7 @@ BY_ERROR: Mapping[str, FailureKind] = {
 }
 """``errorType`` of ``session.error``. Seen: authentication, rate_limit, and query (anything else)."""
 
-PHRASES: failures.Phrases = ((FailureKind.AUTH, ("no authentication information found",)),)
+PHRASES: failures.Phrases = ((FailureKind.AUTH, ("no authentication information found.",)),)
 """Its words on stderr where it ends before the first line."""
 
 NO_SUCH_TOOL = "does not exist."

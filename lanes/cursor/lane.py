@@ -13,9 +13,17 @@ from .events import CursorParser
 PHRASES: failures.Phrases = (
     (
         FailureKind.PLAN_LIMIT,
-        ("usage limits will reset", "spend limit reached", "hit your spend limit"),  # public facts, 2026-11
+        ("usage limits will reset", "spend limit reached.", "you've hit your spend limit"),  # public facts, 2026-11
     ),
-    (FailureKind.AUTH, ("authentication required", "run 'agent login'", "cursor-agent login")),
+    (
+        FailureKind.AUTH,
+        (
+            "authentication required. please run",
+            "please run 'agent login'",
+            "run 'agent login'",
+            "please run cursor-agent login",
+        ),
+    ),
 )
 
 

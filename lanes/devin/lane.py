@@ -15,15 +15,25 @@ PHRASES: failures.Phrases = (
     (
         FailureKind.PLAN_LIMIT,
         (
-            "quota exhausted",  # public facts, 2026-11: "Weekly plan quota exhausted, resets in 11h26m"
-            "quota is exhausted",
-            "shared quota",
-            "out of acus",
-            "acu limit",
+            "weekly plan quota exhausted",  # public facts, 2026-11: "Weekly plan quota exhausted, resets in 11h26m"
+            "daily plan quota exhausted",
+            "monthly plan quota exhausted",
+            "plan quota exhausted",
+            "quota exhausted.",
+            "quota is exhausted.",
+            "shared quota exhausted",
+            "you are out of acus",
+            "you're out of acus",
+            "out of acus.",
+            "acu limit reached.",
+            "acu limit exceeded.",
         ),
     ),
     (FailureKind.PERMISSION, ("autonomous mode is disabled", "autonomous mode is not allowed")),
-    (FailureKind.MODEL_GONE, ("model is not available", "invalid model", "available models:")),
+    (
+        FailureKind.MODEL_GONE,
+        ("model is not available.", "model * is not available.", "invalid model.", "invalid model:"),
+    ),
 )
 
 

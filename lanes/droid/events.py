@@ -104,7 +104,9 @@ class DroidParser(JsonLinesParser):
         kind = ending_kind(exit_status)
         tail = self._error or self.err_tail.strip()
         if kind is FailureKind.TASK and tail:
-            kind = _not_started(tail) or _kind(tail)
+            # What comes on stderr may be another program's: a bare number in front of it says nothing.
+            told = _kind(tail) if self._error else failures.by_words(tail)
+            kind = _not_started(tail) or told or kind
         message = tail or "Droid ended without its completion line"
         return TurnEnded(ok=False, failure=kind, message=clip(message, MESSAGE_CHARS), synthetic=True)
 

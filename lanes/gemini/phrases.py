@@ -12,40 +12,43 @@ PHRASES: failures.Phrases = (
     (
         FailureKind.PLAN_LIMIT,
         (
-            "exhausted your daily quota",  # gemini 0.61.0, a per-day quota of a key
-            "exhausted your capacity on this model",  # gemini 0.61.0, a sign-in
+            "you have exhausted your daily quota on this model",  # gemini 0.61.0, a per-day quota of a key
+            "you have exhausted your capacity on this model",  # gemini 0.61.0, a sign-in
             "quota will reset after",
-            "individual quota reached",  # agy, public reports
+            "individual quota reached.",  # agy, public reports
         ),
     ),
     (
         FailureKind.MODEL_GONE,
         (
-            "is not found for api version",
-            "not supported for generatecontent",
-            "requested entity was not found",
-            "invalid model",  # agy
+            "models/* is not found for api version",  # gemini 0.61.0
+            "requested entity was not found.",
+            "invalid model.",  # agy
+            "invalid model:",
         ),
     ),
     (
         FailureKind.AUTH,
         (
-            "api key not valid",  # gemini 0.61.0
-            "api key expired",
-            "api_key_invalid",
-            "unauthenticated",
+            "api key not valid.",  # gemini 0.61.0
+            "api key expired.",
+            "api_key_invalid.",
+            "unauthenticated.",
             "please set an auth method",  # gemini 0.61.0, exit 41
-            "invalid auth method",  # gemini 0.61.0, exit 41
-            "keyring",  # agy keeps its sign-in there
+            "invalid auth method selected",  # gemini 0.61.0, exit 41
+            "invalid auth method.",
+            "keyring * not available",  # agy keeps its sign-in there
+            "keyring * unavailable",
+            "keyring * locked",
         ),
     ),
     (
         FailureKind.RATE_LIMIT,
-        ("exceeded your current quota", "resource_exhausted", "resource has been exhausted"),  # gemini 0.61.0
+        ("you exceeded your current quota", "resource_exhausted.", "resource has been exhausted"),  # gemini 0.61.0
     ),
     (
         FailureKind.TRANSPORT,
-        ("[api error: terminated", "model is overloaded", "fetch failed"),  # gemini 0.61.0
+        ("terminated.", "model is overloaded.", "fetch failed."),  # gemini 0.61.0
     ),
 )
 

@@ -22,15 +22,14 @@ PHRASES: failures.Phrases = (
     (
         FailureKind.PLAN_LIMIT,
         (
-            "freetiererror",
-            "freeusagelimiterror",
-            "usage limit has been reached",
-            "usage_limit_reached",
-            "insufficient_quota",
-            "exceeded your current quota",
-            "insufficient credits",
-            "buy credits",
-            "payment required",
+            "freetiererror.",
+            "freeusagelimiterror.",
+            "usage_limit_reached.",
+            "insufficient_quota.",
+            "insufficient credits.",
+            "buy credits.",
+            "buy credits at",
+            "payment required.",
         ),
     ),
 )
@@ -52,7 +51,7 @@ def failure_of(error: Mapping[str, Any]) -> FailureKind:
         return named
     said = f"{as_text(data.get('message'), _BODY_CHARS) or ''}\n{as_text(data.get('responseBody'), _BODY_CHARS) or ''}"
     status = as_count(data.get("statusCode"))
-    if status == 402 or (status in (None, 403, 429) and _has_phrase(said)):
+    if status == 402 or (status in (None, 403, 429) and failures.by_words(said, PHRASES) is FailureKind.PLAN_LIMIT):
         return FailureKind.PLAN_LIMIT
     return failures.by_status(status) or failures.by_words(said, PHRASES) or FailureKind.TASK
 
@@ -65,8 +64,3 @@ def until_of(data: Mapping[str, Any]) -> float | None:
         return None
     error = as_object(as_object(body).get("error"))
     return as_number(error.get("resets_at"))
-
-
-def _has_phrase(said: str) -> bool:
-    words = failures.normal(said)
-    return any(phrase in words for _, phrases in PHRASES for phrase in phrases)

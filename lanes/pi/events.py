@@ -58,7 +58,7 @@ STOPS: Mapping[str, FailureKind] = {
 }
 """Every ``stopReason``; seen: error, stop, toolUse."""
 
-PHRASES: failures.Phrases = ((FailureKind.AUTH, ("no api key found", "no models available")),)
+PHRASES: failures.Phrases = ((FailureKind.AUTH, ("no api key found for", "no api key found.", "no models available.")),)
 """Its words on stderr where it ends before the first message."""
 
 _SILENT = frozenset(

@@ -11,12 +11,15 @@ PHRASES: failures.Phrases = (
         FailureKind.PLAN_LIMIT,
         (
             "quota exhausted:",  # its own word for a limit that names its reset
-            "allocated quota exceeded",  # documented: the vendor's coding plan
-            "exceeded your current quota",  # an OpenAI-compatible service: the account is out of credit
+            "hour allocated quota exceeded",  # documented: the vendor's coding plan
+            "allocated quota exceeded.",
         ),
     ),
-    (FailureKind.AUTH, ("no auth type is selected", "invalid access token", "missing api key")),
-    (FailureKind.TRANSPORT, ("connection error", "[api error: terminated")),
+    (
+        FailureKind.AUTH,
+        ("no auth type is selected", "invalid access token.", "missing api key for", "missing api key."),
+    ),
+    (FailureKind.TRANSPORT, ("terminated.",)),
 )
 
 NOT_STARTED = ("Unknown argument", "Invalid values", "Unknown arguments")

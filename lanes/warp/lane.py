@@ -14,10 +14,10 @@ PHRASES: failures.Phrases = (
     (
         FailureKind.PLAN_LIMIT,
         (
-            "quotalimit",  # public facts, 2026-11
-            "quota limit reached",
-            "monthly credit limit exceeded",
-            "ai request limit exceeded",
+            "quotalimit.",  # public facts, 2026-11
+            "quota limit reached.",
+            "monthly credit limit exceeded.",
+            "ai request limit exceeded.",
             "premium models disabled until",
         ),
     ),

@@ -39,7 +39,7 @@ KINDS: Mapping[str, str] = {
 """The protocol's tool kinds as ours; any other is ``other``."""
 
 AUTH_REQUIRED = -32000
-PHRASES: failures.Phrases = ((FailureKind.PLAN_LIMIT, ("exhausted your daily quota", "insufficient_quota")),)
+PHRASES: failures.Phrases = ((FailureKind.PLAN_LIMIT, ("you have exhausted your daily quota", "insufficient_quota.")),)
 """gemini 0.61.0 (2026-11-30)."""
 
 REASONS: Mapping[str, tuple[FailureKind, str]] = {
