@@ -3,19 +3,31 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
-from conformance.checks import Recorded, Subject
+from fakes.cursor_stream import CURSOR_OUT
+from outsourcerer.lanes.acp import lane_of
+from outsourcerer.lanes.conformance import Recorded, Subject
 from outsourcerer.lanes.contract import Host, Lane
 from outsourcerer.lanes.custom import load
 from outsourcerer.lanes.registry import builtin
 from outsourcerer.messages.job import ExitStatus
+from outsourcerer.messages.vocabulary import Verb
 
 STREAMS = Path(__file__).parents[1] / "golden" / "streams"
 
+PROGRAMS = (
+    *("agent", "claude", "cline", "codex", "copilot", "cursor-agent", "devin", "droid", "gemini", "hermes"),
+    *("opencode", "oz", "pi", "qwen"),
+)
+KEYS = ("OPENROUTER_API_KEY", "OSRC_CLAUDEX_TOKEN", "TOKENROUTER_API_KEY")
+
 HOST = Host(
     environment={},
-    executables={"claude": "/opt/claude", "codex": "/opt/codex", "agent": "/opt/agent"},
+    executables={name: f"/opt/{name}" for name in PROGRAMS},
+    secrets=dict.fromkeys(KEYS, "a key"),
     python="/opt/python3",
     server="http://127.0.0.1:11434/v1",
     server_models=("small-model",),
@@ -51,6 +63,13 @@ stdin = "none"
 [verbs]
 run = "READ-ONLY"
 """
+BY_ACP = """
+argv = ["agent", "--acp"]
+output = "acp"
+[verbs]
+run = "READ-ONLY"
+edit = "MUTATING"
+"""
 BY_FILE = """
 argv = ["{python}", "/opt/agent.py", "--file", "{prompt_file}"]
 stdin = "none"
@@ -59,14 +78,14 @@ run = "READ-ONLY"
 """
 
 
-def recorded(name: str) -> tuple[Recorded, ...]:
-    """Every recorded run of a CLI, all versions."""
+def recorded(name: str, head: bytes = b"") -> tuple[Recorded, ...]:
+    """Every recorded run of a CLI, all versions; ``head`` is put before what each printed."""
     found = []
     for path in sorted(STREAMS.glob(f"{name}/*/*.rc")):
         number = int(path.read_text())
         status = ExitStatus(code=number) if number >= 0 else ExitStatus(signal=-number)
         out, err = path.with_suffix(".out").read_bytes(), path.with_suffix(".err").read_bytes()
-        found.append(Recorded(path.stem, out, err, status))
+        found.append(Recorded(path.stem, head + out, err, status))
     return tuple(found)
 
 
@@ -81,17 +100,78 @@ OSRC = (Recorded("whole", OSRC_OUT), Recorded("killed", OSRC_OUT[:150].rpartitio
 TEXT = (Recorded("whole", TEXT_OUT), Recorded("failed", b"half", b"boom\n", ExitStatus(code=1)))
 
 
-def subjects() -> dict[str, Subject]:
-    """Name → subject."""
+HANDS = b'{"type":"vehicle","vehicle":"%s"}\n'
+"""What our delegate says before the agent that it starts."""
+
+# Nobody has these programs: their output is that of a fake built from public facts, or plain text.
+FAILED = Recorded("failed", b"", b"boom\n", ExitStatus(code=2))
+AGENT_SAID = (Recorded("whole", b"Looked.\nDone \xe4\xb8\xad\n"), FAILED)
+
+
+def seen(name: str, model: str | None = None, **flags: Any) -> Subject:
+    """A built-in lane whose program was recorded."""
+    streams = recorded(name)
+    assert streams, f"nothing was recorded of {name}"
+    return Subject(builtin(name), HOST, streams, model, **flags)
+
+
+def unseen(name: str, streams: tuple[Recorded, ...] = AGENT_SAID, **flags: Any) -> Subject:
+    """A built-in lane whose program nobody could record."""
+    return Subject(builtin(name), HOST, streams, **flags)
+
+
+def with_agy() -> Host:
+    """The machine with the gemini lane's first choice."""
+    return replace(HOST, executables={**HOST.executables, "agy": "/opt/agy"})
+
+
+def with_hands(**settings: str) -> Host:
+    """The machine with a local model that gets tools."""
+    return replace(HOST, environment={"OSRC_LOCAL_AGENTIC": "1", **settings})
+
+
+def built_in() -> dict[str, Subject]:
+    """Every built-in lane, by its name."""
+    agent = lane_of("agent --acp")
+    assert isinstance(agent, Lane), agent
     return {
-        "claude": Subject(builtin("claude"), HOST, recorded("claude"), model="opus"),
-        "codex": Subject(builtin("codex"), HOST, recorded("codex"), model="gpt-5.5"),
-        "local": Subject(builtin("local"), HOST, OSRC),
+        "acp": Subject(agent, HOST, OSRC),
+        "cc": seen("cc"),
+        "claude": seen("claude", "opus"),
+        "claudex": Subject(builtin("claudex"), HOST, recorded("claude"), model="gpt-5.6-sol"),
+        "cline": seen("cline", prompt_by_argument=True),
+        "codex": seen("codex", "gpt-5.5"),
+        "codexor": seen("codexor"),
+        "copilot": seen("copilot"),
+        "cursor": unseen("cursor", (Recorded("whole", CURSOR_OUT), FAILED)),
+        "devin": unseen("devin"),
+        "droid": seen("droid"),
         "embedded": Subject(builtin("embedded"), HOST, OSRC),
+        "gemini": seen("gemini", refused_here=frozenset({Verb.RESEARCH})),
+        "hermes": unseen("hermes", prompt_by_argument=True),
+        "local": Subject(builtin("local"), HOST, OSRC),
+        "opencode": seen("opencode"),
+        "pi": seen("pi"),
+        "qwen": seen("qwen"),
+        "tokenrouter": Subject(builtin("tokenrouter"), HOST, OSRC, model="m"),
+        "warp": unseen("warp", prompt_by_argument=True),
+    }
+
+
+def subjects() -> dict[str, Subject]:
+    """Name → subject: the built-in lanes, other ways of running some, and declared ones."""
+    return {
+        **built_in(),
+        "gemini-agy": Subject(builtin("gemini"), with_agy(), AGENT_SAID, prompt_by_argument=True),
+        "local-claude": Subject(builtin("local"), with_hands(), recorded("claude", HANDS % b"claude")),
+        "local-codex": Subject(
+            builtin("local"), with_hands(OSRC_LOCAL_API="responses"), recorded("codex", HANDS % b"codex")
+        ),
         "declared-osrc": Subject(declared(AGENT % "osrc-jsonl"), HOST, OSRC, model="m"),
         "declared-text": Subject(declared(AGENT % "text"), HOST, TEXT),
         "declared-claude": Subject(declared(AGENT % "claude-stream-json"), HOST, recorded("claude")),
         "declared-codex": Subject(declared(AGENT % "codex-jsonl"), HOST, recorded("codex")),
+        "declared-acp": Subject(declared(BY_ACP), HOST, OSRC),
         "declared-argv": Subject(declared(BY_ARGV), HOST, TEXT, small_prompts_only=True),
         "declared-file": Subject(declared(BY_FILE), HOST, TEXT),
     }

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
-from conformance.checks import CHECKS, Recorded, Subject
 from conformance.subjects import AGENT, HOST, OSRC, OSRC_OUT, declared
-from outsourcerer.lanes.contract import Lane, Posture, Stream
+from outsourcerer.lanes.conformance import CHECKS, Recorded, Subject
+from outsourcerer.lanes.contract import Lane, Posture, PrivateFile, Stream
 from outsourcerer.lanes.osrc_jsonl import OsrcParser
 from outsourcerer.messages.job import ExitStatus, TokenUsage
 from outsourcerer.messages.lane_events import FailureKind, LaneEvent, TurnEnded, UsageReported
@@ -100,6 +100,12 @@ def keyed(plan, _task, host):
     return replace(plan, argv=(*plan.argv, "--key", key)) if key and hasattr(plan, "argv") else plan
 
 
+def keyed_file(plan, _task, host):
+    key = host.environment.get("OPENAI_API_KEY")
+    files = (PrivateFile(name="settings.json", content=key.encode()),) if key else ()
+    return replace(plan, files=files) if hasattr(plan, "argv") else plan
+
+
 def relative(plan, _task, _host):
     return replace(plan, argv=("agent", *plan.argv[1:])) if hasattr(plan, "argv") else plan
 
@@ -121,6 +127,7 @@ BROKEN: dict[str, tuple[Lane, str]] = {
     "a shell string": (with_plan(shell_string), "never_interprets_a_prompt"),
     "a NUL cut out in silence": (with_plan(never_refuses), "refuses_what_no_program_reads"),
     "a key in the command": (with_plan(keyed), "keeps_secrets_out_of_sight"),
+    "a key in a file": (with_plan(keyed_file), "keeps_secrets_out_of_sight"),
     "lines end where chunks do": (with_parser(ByChunk), "reads_any_cut_alike"),
     "not every byte is text": (with_parser(Fragile), "survives_any_bytes"),
     "two ends of one turn": (with_parser(TwoEnds), "ends_each_turn_once"),

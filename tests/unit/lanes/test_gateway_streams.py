@@ -7,6 +7,7 @@ from functools import reduce
 from pathlib import Path
 
 import pytest
+from fakes.cursor_stream import CURSOR, CURSOR_OUT, SESSION
 from fakes.lane_driver import MARKER
 from hypothesis import given
 from hypothesis import strategies as st
@@ -91,37 +92,6 @@ def test_anthropics_own_message_ids_name_no_generation() -> None:
     line = {"type": "assistant", "message": {"id": "msg_1", "content": [{"type": "text", "text": "x"}]}}
     events = builtin("claude").parser(TASK).feed(json.dumps(line).encode() + b"\n")
     assert not any(isinstance(event, GenerationNamed) for event in events)
-
-
-SESSION = {"session_id": "c6b62c6f"}
-CURSOR = [
-    {"type": "system", "subtype": "init", "model": "Auto", "permissionMode": "default"},
-    {"type": "user", "message": {"role": "user", "content": [{"type": "text", "text": "hi"}]}},
-    {"type": "thinking", "subtype": "delta", "text": "hmm"},
-    {"type": "assistant", "message": {"role": "assistant", "content": [{"type": "text", "text": "I will."}]}},
-    {"type": "tool_call", "subtype": "started", "tool_call": {"readToolCall": {"args": {"path": "a.py"}}}},
-    {
-        "type": "tool_call",
-        "subtype": "completed",
-        "tool_call": {"readToolCall": {"args": {"path": "a.py"}, "result": {"success": {"content": "x"}}}},
-    },
-    {"type": "tool_call", "subtype": "started", "tool_call": {"shellToolCall": {"args": {"command": "false"}}}},
-    {
-        "type": "tool_call",
-        "subtype": "completed",
-        "tool_call": {"shellToolCall": {"result": {"success": {"exitCode": 1, "stderr": "no"}}}},
-    },
-    {"type": "tool_call", "subtype": "started", "tool_call": {"writeToolCall": {"args": {"path": "b.py"}}}},
-    {
-        "type": "tool_call",
-        "subtype": "completed",
-        "tool_call": {"writeToolCall": {"result": {"rejected": {"reason": "not allowed"}}}},
-    },
-    {"type": "tool_call", "subtype": "started", "tool_call": {"function": {"name": "mcp_x", "arguments": "{}"}}},
-    {"type": "tool_call", "subtype": "completed", "tool_call": {"function": {"name": "mcp_x"}}},
-    {"type": "result", "subtype": "success", "is_error": False, "result": "I will.Done.", "duration_ms": 3},
-]
-CURSOR_OUT = b"".join(json.dumps(line | SESSION, separators=(",", ":")).encode() + b"\n" for line in CURSOR)
 
 
 def test_cursors_stream() -> None:
