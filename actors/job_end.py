@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from ..lanes.contract import Ending, Lane
 from ..lanes.evidence import Evidence
 from ..lanes.markers import without_markers
+from ..lanes.model_truth import line as model_line
 from ..lanes.outcome import Verdict, judge
 from ..lanes.resets import LONGEST_S, parse_reset
 from ..messages.facts import JobEnded
@@ -78,7 +79,8 @@ def ended_fact(  # noqa: PLR0913  the parts of one fact, three of them by name
     revises: bool = False,
 ) -> JobEnded:
     """Return the fact that records the end. What was not seen stays as the record has it."""
-    said = [*([verdict.note] if verdict.note else []), *notes]
+    models = model_line(record.model, evidence) if evidence else None
+    said = [*([verdict.note] if verdict.note else []), *notes, *([models] if models else [])]
     return JobEnded(
         job_id=record.job_id,
         state=verdict.state,

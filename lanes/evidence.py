@@ -31,6 +31,7 @@ KEPT_RETRIES = 32
 KEPT_NAMES = 8
 _KEPT_CALLS = 64
 KEPT_GENERATIONS = 2000
+KEPT_MODELS = 16
 HOPELESS_RETRIES = 2
 _HOPELESS_STATUSES = frozenset({401, 403})
 
@@ -43,6 +44,8 @@ class Evidence:
     """Whether the model itself has been heard: words, thoughts, tools or a final event."""
     conversation: str | None = None
     model: str | None = None
+    models: tuple[str, ...] = ()
+    """The models that answered, each once, as far as the stream names them; what was only announced is not there."""
     reads: int = 0
     writes: int = 0
     """Writes that were not refused."""
@@ -124,7 +127,7 @@ def fold(evidence: Evidence, event: LaneEvent) -> Evidence:  # noqa: C901, PLR09
         case ConversationStarted():
             return replace(evidence, conversation=event.conversation)
         case ModelObserved():
-            return replace(evidence, model=event.model)
+            return _observed(evidence, event)
         case LimitReported():
             return replace(evidence, limit=event)
         case Unrecognised():
@@ -183,6 +186,13 @@ def _denied(evidence: Evidence, name: str | None) -> Evidence:
     if name and name not in names and len(names) < KEPT_NAMES:
         names = (*names, name)
     return replace(evidence, denials=evidence.denials + 1, denied=names)
+
+
+def _observed(evidence: Evidence, event: ModelObserved) -> Evidence:
+    seen = replace(evidence, model=event.model)
+    if event.announced or event.model in seen.models or len(seen.models) >= KEPT_MODELS:
+        return seen
+    return replace(seen, models=(*seen.models, event.model))
 
 
 def _generated(evidence: Evidence, generation: str) -> Evidence:

@@ -67,6 +67,8 @@ class ModelObserved(Observation):
 
     kind: Literal["model_observed"] = "model_observed"
     model: str
+    announced: bool = False
+    """The CLI only said which it would ask: nothing of that model has been heard yet."""
 
 
 class Spoke(Observation):

@@ -151,6 +151,17 @@ def receipt(job: Mapping[str, Any], cost: str | None = None) -> list[str]:
     first += ": " + (one_line(str(reason), 300) if reason else words_for(state))
     second = [model_words(job), token_words(job), cost or cost_words(job), acts(job)]
     lines = [first, " · ".join(part for part in second if part)]
-    if job.get("note"):
-        lines.append(f"note: {one_line(str(job['note']), 300)}")
+    note = str(job.get("note") or "")
+    lines += model_lines(note)
+    rest = "; ".join(part for part in note.split("; ") if not part.startswith(_MODEL_TAGS))
+    if rest:
+        lines.append(f"note: {one_line(rest, 300)}")
     return lines
+
+
+_MODEL_TAGS = ("[verified]", "[MODEL DRIFT]", "[WARNING]")
+
+
+def model_lines(note: str) -> list[str]:
+    """Return what a job's note says of the models that really ran, which deserves a line of its own."""
+    return [one_line(part, 300) for part in note.split("; ") if part.startswith(_MODEL_TAGS)]

@@ -106,7 +106,7 @@ class CursorParser(JsonLinesParser):
 
     def _system(self, item: Mapping[str, Any], events: list[LaneEvent]) -> None:
         if item.get("subtype") == "init" and (model := as_word(item.get("model"))):
-            events.append(ModelObserved(model=model))
+            events.append(ModelObserved(model=model, announced=True))
 
     def _user(self, _item: Mapping[str, Any], _events: list[LaneEvent]) -> None:
         self.begin_turn()

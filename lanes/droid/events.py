@@ -112,7 +112,7 @@ class DroidParser(JsonLinesParser):
 
     def _system(self, item: Mapping[str, Any], events: list[LaneEvent]) -> None:
         if item.get("subtype") == "init" and (model := as_word(item.get("model"))):
-            events.append(ModelObserved(model=model))
+            events.append(ModelObserved(model=model, announced=True))
 
     def _message(self, item: Mapping[str, Any], events: list[LaneEvent]) -> None:
         text = as_text(item.get("text"))

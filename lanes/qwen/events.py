@@ -162,7 +162,8 @@ class QwenParser(JsonLinesParser):
     def _system(self, item: Mapping[str, Any], events: list[LaneEvent]) -> None:
         subtype = item.get("subtype")
         if subtype == "init":
-            self._observe(as_word(item.get("model")), events)
+            if (model := as_word(item.get("model"))) and model != self._model:
+                events.append(ModelObserved(model=model, announced=True))
         elif subtype == "retry":
             data = as_object(item.get("data"))
             attempt = as_count(data.get("attempt"))

@@ -142,7 +142,8 @@ class ClaudeParser(JsonLinesParser):
         if subtype == "init":
             self.begin_turn()
             self._named(item, events)
-            self._observe(as_word(item.get("model")), events)
+            if (model := as_word(item.get("model"))) and model != self._model:
+                events.append(ModelObserved(model=model, announced=True))
         elif subtype == "api_retry":
             delay_ms = as_number(item.get("retry_delay_ms"))
             events.append(
