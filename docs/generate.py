@@ -19,7 +19,7 @@ import click
 from outsourcerer.cli import exit_codes
 from outsourcerer.cli.app import cli
 from outsourcerer.cli.table import COMMANDS, FAMILIES
-from outsourcerer.lanes.contract import Lane
+from outsourcerer.lanes.contract import Lane, Wall
 from outsourcerer.lanes.registry import builtin, names
 from outsourcerer.messages import commands, facts, internal, lane_events, replies
 from outsourcerer.messages.refusals import RefusalCode
@@ -160,14 +160,15 @@ def described(setting: Setting) -> str:
 
 
 def lane_table() -> str:
-    """Return the built-in lanes: what they run, what they may, who pays."""
+    """Return the built-in lanes: what they run, what they take, who pays."""
     return table(
-        ("lane", "runs", "verbs", "effort", "default tier", "who pays"),
+        ("lane", "runs", "program", "tested with", "effort", "default tier", "who pays"),
         [
             (
                 f"`{lane.name}`",
                 cell(lane.summary),
-                cell(", ".join(verb.value for verb in Verb if verb in lane.verbs)),
+                f"`{lane.binary}`" if lane.binary else "-",
+                ", ".join(lane.tested_versions) or "-",
                 lane.effort.value,
                 lane.default_tier.value,
                 cell(lane.billing.words),
@@ -178,14 +179,16 @@ def lane_table() -> str:
 
 
 def posture_table() -> str:
-    """Return what each verb really is on each built-in lane."""
+    """Return what each verb really is on each built-in lane, and what keeps the read-only ones."""
 
     def words(lane: Lane, verb: Verb) -> str:
         return lane.verbs[verb].value if verb in lane.verbs else "refused"
 
-    lanes = [builtin(name) for name in names()]
-    rows = [(f"`{verb.value}`", *(words(lane, verb) for lane in lanes)) for verb in Verb]
-    return table(("verb", *(f"`{lane.name}`" for lane in lanes)), rows)
+    keeps = {Wall.OWN: "the lane's own wall", Wall.OURS: "our wall"}
+    rows = [
+        (f"`{lane.name}`", *(words(lane, verb) for verb in Verb), keeps[lane.wall]) for lane in map(builtin, names())
+    ]
+    return table(("lane", *(f"`{verb.value}`" for verb in Verb), "kept read-only by"), rows)
 
 
 PARTS: Mapping[str, Callable[[], str]] = {
