@@ -82,7 +82,7 @@ def probe(lane: Lane, environment: Mapping[str, str], settings: Settings, *, ask
         output, code = _version((program, *lane.version_argv), environment)
     status: bytes | None = None
     if program is not None and ask_version and lane.status_argv is not None:
-        status, _ = _run((program, *lane.status_argv), environment, STATUS_S, subprocess.STDOUT)
+        status, _ = run_quick((program, *lane.status_argv), environment, STATUS_S, subprocess.STDOUT)
     seen = frozenset(name for name in lane.credential_files if _exists(name, host.home))
     facts = ProbeFacts(host=host, version_output=output, version_exit=code, status_output=status, credentials=seen)
     return lane.probe(facts)
@@ -132,10 +132,13 @@ def _embedded() -> tuple[bool, str | None]:
 
 
 def _version(argv: tuple[str, ...], environment: Mapping[str, str]) -> tuple[bytes | None, int | None]:
-    return _run(argv, environment, VERSION_S, subprocess.DEVNULL)
+    output, code = run_quick(argv, environment, VERSION_S, subprocess.DEVNULL)
+    if code == 0 and not output:  # pi 0.73.1 says it on stderr; others warn there, so stdout is asked first
+        output, code = run_quick(argv, environment, VERSION_S, subprocess.STDOUT)
+    return output, code
 
 
-def _run(
+def run_quick(
     argv: tuple[str, ...], environment: Mapping[str, str], within_s: float, errors: int
 ) -> tuple[bytes | None, int | None]:
     """Return the output and exit code of a quick command of a CLI; None where it did not end in time."""

@@ -6,6 +6,7 @@ import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
+from ..actors.canary import Sighting, look
 from ..actors.host import probe
 from ..actors.lane_book import LaneBook
 from ..actors.model_book import ModelBook
@@ -48,6 +49,14 @@ def probe_all(lanes: Sequence[Lane], known: Settings) -> list[Readiness]:
         return []
     with ThreadPoolExecutor(max_workers=min(len(lanes), 8)) as pool:
         return list(pool.map(lambda one: probe(one, os.environ, known), lanes))
+
+
+def canaries(lanes: Sequence[Lane], known: Settings) -> list[Sighting]:
+    """Return what the lanes' programs say of themselves, in order. Each may take seconds."""
+    if not lanes:
+        return []
+    with ThreadPoolExecutor(max_workers=min(len(lanes), 4)) as pool:
+        return list(pool.map(lambda one: look(one, os.environ, known), lanes))
 
 
 def usable_lanes(lanes: Registry) -> tuple[list[Lane], list[str]]:

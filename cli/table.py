@@ -40,6 +40,7 @@ COMMANDS: Final[dict[str, Row]] = {
     "edit": Row("Work", "work", "edit", "May change files in the folder."),
     "yolo": Row("Work", "work", "yolo", "May do everything, without a sandbox."),
     "bg": Row("Work", "bg", "bg", "The same, detached: prints the job's id."),
+    "continue": Row("Work", "again", "again", "Go on with the conversation of an earlier job."),
     "status": Row("Watch", "status", "status", "Jobs and their states, newest first."),
     "watch": Row("Watch", "follow", "watch", "A job's life, a line at each change."),
     "wait": Row("Watch", "follow", "wait", "Wait for jobs to end; the exit code tells how."),
@@ -54,6 +55,7 @@ COMMANDS: Final[dict[str, Row]] = {
     "lanes": Row("Choose and pay", "lanes", "lanes", "Who can run work here, and what is missing."),
     "config": Row("Set up", "config", "config", "Settings: show, get, set, path."),
     "doctor": Row("Set up", "doctor", "doctor", "Check this machine; say what to fix."),
+    "canary": Row("Set up", "canary", "canary", "Whether the CLIs here still are what was tested."),
     "completion": Row("Set up", "completion", "completion", "The completion script for bash, zsh or fish."),
     "help": Row("Set up", "topics", "help_command", "Help for a command or a topic."),
 }

@@ -74,9 +74,9 @@ class Subject:
 
     def holding(self, names: tuple[str, ...], value: str) -> Subject:
         """Return the same lane on a machine whose environment and keys are ``value`` under ``names``."""
-        own = dict.fromkeys(self.lane.secrets, value)
+        own = dict.fromkeys((*self.host.secrets, *self.lane.secrets), value)
         environment = {**self.host.environment, **dict.fromkeys(names, value), **own}
-        return replace(self, host=replace(self.host, environment=environment, secrets={**self.host.secrets, **own}))
+        return replace(self, host=replace(self.host, environment=environment, secrets=own))
 
 
 def launched(subject: Subject, task: Task) -> Launch:

@@ -1,0 +1,91 @@
+"""Whether an installed CLI is still the one its lane was written for: its version, and the options we give it.
+
+Runs ``--version`` and ``--help`` of the CLI and nothing else of it: no model, no account, no network of ours.
+"""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ..lanes.contract import Host, Lane, ReadinessLevel
+from ..lanes.launching import version_tuple
+from ..lanes.option_words import offered, used
+from ..state.settings import Settings
+from .host import host_for, probe, run_quick
+
+HELP_S = 30.0
+"""Longest wait for one help text (cline needs 4 s on two cores)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sighting:
+    """What was seen of one lane's program. ``verdict``: same, changed, untested, absent or unchecked."""
+
+    lane: str
+    verdict: str
+    version: str | None = None
+    tested: tuple[str, ...] = ()
+    options: int = 0
+    """How many options of ours were looked up in its help."""
+    gone: tuple[str, ...] = ()
+    """Those that its help no longer names."""
+    notes: tuple[str, ...] = ()
+
+
+def look(lane: Lane, environment: Mapping[str, str], settings: Settings) -> Sighting:
+    """Return what the installed program says of itself, against what ``lane`` expects."""
+    ready = probe(lane, environment, settings)
+    host = host_for(lane, environment, settings)
+    program = host.executables.get(lane.binary) if lane.binary else None
+    if lane.binary is None:
+        return Sighting(lane=lane.name, verdict="unchecked", notes=("it drives no program of its own",))
+    if program is None:
+        words = (ready.detail, *((f"fix: {ready.fix}",) if ready.fix else ()))
+        absent = ready.level is ReadinessLevel.ABSENT
+        return Sighting(lane=lane.name, verdict="absent" if absent else "unchecked", notes=words)
+    looked, gone, notes = _options(lane, host, program, environment)
+    if age := _against(ready.version, lane.tested_versions):
+        notes.insert(0, age)
+    verdict = "changed" if gone else "unchecked" if not looked else "same" if ready.tested else "untested"
+    return Sighting(
+        lane=lane.name,
+        verdict=verdict,
+        version=ready.version,
+        tested=lane.tested_versions,
+        options=looked,
+        gone=tuple(gone),
+        notes=tuple(notes),
+    )
+
+
+def _options(lane: Lane, host: Host, program: str, environment: Mapping[str, str]) -> tuple[int, list[str], list[str]]:
+    """Return how many options were looked up, those that are gone, and what could not be looked up."""
+    looked, gone, notes = 0, [], []
+    for command, options in sorted(used(lane, host).items()):
+        output, code = run_quick((program, *command, "--help"), environment, HELP_S, subprocess.STDOUT)
+        words = " ".join((lane.binary or "", *command, "--help"))
+        named = offered(output or b"")
+        if not named:
+            notes.append(f"{words} told nothing" + ("" if code is None else f" (exit {code})"))
+            continue
+        looked += len(options)
+        gone += [" ".join((*command, option)) for option in sorted(options - named)]
+    if not looked and not notes:
+        notes.append("no command line of its own to compare: it is spoken to by a delegate of ours")
+    return looked, gone, notes
+
+
+def _against(version: str | None, tested: tuple[str, ...]) -> str | None:
+    """Return a sentence on a version that was not tested; None for one that was."""
+    if version is None:
+        return "it told no version"
+    if not tested:
+        return "no version of it was ever tested: the lane is built from public facts"
+    if version in tested:
+        return None
+    last = max(tested, key=lambda word: version_tuple(word) or ())
+    here, there = version_tuple(version), version_tuple(last)
+    order = "another than" if here is None or there is None else "newer than" if here > there else "older than"
+    return f"{version} is {order} {last}, which was tested"
