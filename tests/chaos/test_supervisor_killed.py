@@ -18,7 +18,7 @@ from collections.abc import Iterator
 
 import pytest
 from fakes.lanes import steps
-from fakes.osrc_process import environment, shown
+from fakes.osrc_process import command, environment, shown
 from fakes.supervised import Supervised, kill, until
 from outsourcerer import __version__
 
@@ -116,35 +116,73 @@ class Batch:
         assert json.loads(lines[-1])["type"] == "end"
 
 
+class Waiter:
+    """A client that waits for all jobs and has to find, or start, each next supervisor by itself.
+
+    Where several in a row are killed before they listen, it takes the jobs over itself.
+    """
+
+    def __init__(self, batch: Batch) -> None:
+        self._batch = batch
+        self._errors = batch.home.scratch / "waiter.err"
+        self._start()
+
+    def _start(self) -> None:
+        with self._errors.open("wb") as errors:
+            self.client = subprocess.Popen(
+                command("wait", "--json", *self._batch.jobs),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                env=self._batch.home.environment(),
+                start_new_session=True,
+            )
+
+    @property
+    def by_itself(self) -> bool:
+        return b"supervises by itself" in self._errors.read_bytes()
+
+    def kill_who_supervises(self) -> None:
+        """The supervisor, or the client where that has become one; then another client waits."""
+        if not self.by_itself:
+            self._batch.home.kill_supervisor()
+            return
+        self.close()
+        self._start()
+
+    def close(self) -> None:
+        if self.client.poll() is None:
+            kill(self.client.pid)
+            self.client.communicate()
+
+    def finish(self) -> None:
+        out, _ = self.client.communicate(timeout=60)
+        assert self.client.returncode == 0, (out[-2000:], self._errors.read_bytes()[-2000:])
+        states = {job["job_id"]: job["state"] for job in json.loads(out)["jobs"]}
+        assert states == dict.fromkeys(self._batch.jobs, "done"), states
+
+
 @contextlib.contextmanager
-def waiting(batch: Batch) -> Iterator[subprocess.Popen[bytes]]:
-    """A client that waits for all jobs and has to find, or start, each next supervisor by itself."""
-    client = batch.home.start("wait", "--json", *batch.jobs)
+def waiting(batch: Batch) -> Iterator[Waiter]:
+    """A waiter that has to see the end of all jobs."""
+    waiter = Waiter(batch)
     try:
-        yield client
-        out, err = client.communicate(timeout=60)
+        yield waiter
+        waiter.finish()
     finally:
-        if client.poll() is None:
-            kill(client.pid)
-            print("the waiting client said:", client.communicate())
-    assert client.returncode == 0, (out[-2000:], err[-2000:])
-    states = {job["job_id"]: job["state"] for job in json.loads(out)["jobs"]}
-    assert states == dict.fromkeys(batch.jobs, "done"), states
+        waiter.close()
 
 
 def test_killed_with_twenty_jobs_at_ten_moments(home: Supervised, chance: random.Random) -> None:
     home.environ["OSRC_MAX_JOBS"] = str(JOBS)
     batch = Batch(home, chance, 1.0, 9.0)
     batch.submit()
-    with waiting(batch):
-        for moment in range(MOMENTS):
-            # From the first instruction of a new supervisor to some time after it adopted everything; never
-            # thrice in a row before it listens, which a client takes for a machine where none can be had.
-            until(home.daemons, "the waiting client started a supervisor", pause=0.002)
-            if moment % 3 == 2:
-                until(lambda: (home.supervisor() or {}).get("pid") in home.daemons(), "it listens")
+    with waiting(batch) as waiter:
+        for _ in range(MOMENTS):
+            until(lambda: home.daemons() or waiter.by_itself, "somebody supervises", pause=0.002)
+            # from the first instruction of a new supervisor to some time after it adopted everything
             time.sleep(chance.uniform(0, 0.5))
-            home.kill_supervisor()
+            waiter.kill_who_supervises()
         batch.go.touch()
     batch.check()
 
