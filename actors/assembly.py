@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 from ..state.errors import StateError
 from ..state.home import Home
-from ..state.recovery import open_or_rebuild
 from ..state.settings import Settings
 from .base import Directory, Handle, Stop, log, start
 from .board import Board
@@ -20,6 +19,7 @@ from .feed import Feed
 from .lane_book import LaneBook
 from .lock import HomeLock
 from .notices import Notices, notices_path
+from .opening import open_store
 from .pump import Pump
 from .root import Root
 from .services import Services
@@ -65,9 +65,8 @@ def assemble(
     ``lock`` is the state home's, held already unless ``attached``; the caller releases it.
     Raises StateError when the store can't be opened or the tree does not come up.
     """
-    store, warnings = open_or_rebuild(home, time.time())
-    for warning in warnings:
-        log.warning("%s", warning)
+    lock = lock or HomeLock(home)
+    store = open_store(home, lock, time.time())
     umask = os.umask(0o077)
     directory = Directory()
     fifo = notices_path(home, os.getpid() if attached else None)
@@ -83,7 +82,7 @@ def assemble(
         pump=Pump(),
         spawner=Spawner(fifo),
         lane=book.lane,
-        lock=lock or HomeLock(home),
+        lock=lock,
         attached=attached,
         stopping=threading.Event(),
         umask=umask,

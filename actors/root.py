@@ -19,7 +19,6 @@ from typing import Any
 
 from .. import __version__
 from ..messages.facts import ChildCrashed, SupervisorStarted, SupervisorStopped
-from ..state.recovery import open_or_rebuild
 from ..state.restart_budget import RestartBudget
 from ..state.store import Store
 from .base import Handle, Stop, log, start
@@ -27,6 +26,7 @@ from .dispatch import Dispatcher
 from .gateway import Gateway
 from .jobs import Jobs
 from .journal import Append, Journal
+from .opening import open_store
 from .services import Services
 from .supervisor import ChildSpec, Strategy, Supervisor
 
@@ -77,9 +77,7 @@ class Root(Supervisor):
     def _journal(self, parent: Handle, incarnation: int) -> Handle:
         store, self._store = self._store, None
         if store is None:
-            store, warnings = open_or_rebuild(self.services.home, self.services.clock.now().wall)
-            for warning in warnings:
-                log.warning("%s", warning)
+            store = open_store(self.services.home, self.services.lock, self.services.clock.now().wall)
         return start(
             Journal,
             "journal",
