@@ -36,6 +36,15 @@ class _IdleDue:
     pass
 
 
+@dataclass(frozen=True, slots=True)
+class _HomeDue:
+    pass
+
+
+HOME_LOOK_S = 30.0
+"""How often the supervisor looks whether its state home still stands."""
+
+
 class Root(Supervisor):
     """See the module."""
 
@@ -130,12 +139,27 @@ class Root(Supervisor):
         self._append(SupervisorStarted(pid=os.getpid(), version=__version__))
         if self._listener is not None and self._idle_exit_s > 0:
             self.clock.later(self._idle_exit_s, self.handle, _IdleDue())
+        if self._listener is not None:
+            self.clock.later(HOME_LOOK_S, self.handle, _HomeDue())
 
     def receive_own(self, message: object) -> None:
-        """Leave when nothing has been wanted for long enough."""
-        if not isinstance(message, _IdleDue):
-            super().receive_own(message)
+        """Leave when nothing has been wanted for long enough, or when there is no state home any more."""
+        match message:
+            case _IdleDue():
+                self._look_at_idleness()
+            case _HomeDue():
+                self._look_at_home()
+            case _:
+                super().receive_own(message)
+
+    def _look_at_home(self) -> None:
+        if self.services.home.lock_file.exists():
+            self.clock.later(HOME_LOOK_S, self.handle, _HomeDue())
             return
+        log.error("the state home is gone: leaving; delegates are left running")
+        self.handle.tell(Stop("shutdown"))
+
+    def _look_at_idleness(self) -> None:
         idle_s = self._dispatcher.activity.idle_s()
         if idle_s >= self._idle_exit_s and self._dispatcher.live_jobs() == 0:
             log.info("idle for %.0f s: leaving", idle_s)
