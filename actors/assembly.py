@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 from ..state.errors import StateError
 from ..state.home import Home
-from ..state.recovery import open_or_rebuild
 from ..state.settings import Settings
 from .base import Directory, Handle, Stop, log, start
 from .board import Board
@@ -21,6 +20,7 @@ from .lane_book import LaneBook
 from .lock import HomeLock
 from .model_book import ModelBook
 from .notices import Notices, notices_path
+from .opening import open_store
 from .pump import Pump
 from .root import Root
 from .services import Services
@@ -66,9 +66,8 @@ def assemble(
     ``lock`` is the state home's, held already unless ``attached``; the caller releases it.
     Raises StateError when the store can't be opened or the tree does not come up.
     """
-    store, warnings = open_or_rebuild(home, time.time())
-    for warning in warnings:
-        log.warning("%s", warning)
+    lock = lock or HomeLock(home)
+    store = open_store(home, lock, time.time())
     umask = os.umask(0o077)
     directory = Directory()
     fifo = notices_path(home, os.getpid() if attached else None)
@@ -85,7 +84,7 @@ def assemble(
         spawner=Spawner(fifo),
         lane=book.lane,
         models=ModelBook(home),
-        lock=lock or HomeLock(home),
+        lock=lock,
         attached=attached,
         stopping=threading.Event(),
         umask=umask,

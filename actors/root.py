@@ -19,7 +19,6 @@ from typing import Any
 
 from .. import __version__
 from ..messages.facts import ChildCrashed, SupervisorStarted, SupervisorStopped
-from ..state.recovery import open_or_rebuild
 from ..state.restart_budget import RestartBudget
 from ..state.store import Store
 from .base import Handle, Stop, log, start
@@ -27,6 +26,7 @@ from .dispatch import Dispatcher
 from .gateway import Gateway
 from .jobs import Jobs
 from .journal import Append, Journal
+from .opening import open_store
 from .services import Services
 from .supervisor import ChildSpec, Strategy, Supervisor
 
@@ -34,6 +34,15 @@ from .supervisor import ChildSpec, Strategy, Supervisor
 @dataclass(frozen=True, slots=True)
 class _IdleDue:
     pass
+
+
+@dataclass(frozen=True, slots=True)
+class _HomeDue:
+    pass
+
+
+HOME_LOOK_S = 30.0
+"""How often the supervisor looks whether its state home still stands."""
 
 
 class Root(Supervisor):
@@ -77,9 +86,7 @@ class Root(Supervisor):
     def _journal(self, parent: Handle, incarnation: int) -> Handle:
         store, self._store = self._store, None
         if store is None:
-            store, warnings = open_or_rebuild(self.services.home, self.services.clock.now().wall)
-            for warning in warnings:
-                log.warning("%s", warning)
+            store = open_store(self.services.home, self.services.lock, self.services.clock.now().wall)
         return start(
             Journal,
             "journal",
@@ -132,12 +139,27 @@ class Root(Supervisor):
         self._append(SupervisorStarted(pid=os.getpid(), version=__version__))
         if self._listener is not None and self._idle_exit_s > 0:
             self.clock.later(self._idle_exit_s, self.handle, _IdleDue())
+        if self._listener is not None:
+            self.clock.later(HOME_LOOK_S, self.handle, _HomeDue())
 
     def receive_own(self, message: object) -> None:
-        """Leave when nothing has been wanted for long enough."""
-        if not isinstance(message, _IdleDue):
-            super().receive_own(message)
+        """Leave when nothing has been wanted for long enough, or when there is no state home any more."""
+        match message:
+            case _IdleDue():
+                self._look_at_idleness()
+            case _HomeDue():
+                self._look_at_home()
+            case _:
+                super().receive_own(message)
+
+    def _look_at_home(self) -> None:
+        if self.services.home.lock_file.exists():
+            self.clock.later(HOME_LOOK_S, self.handle, _HomeDue())
             return
+        log.error("the state home is gone: leaving; delegates are left running")
+        self.handle.tell(Stop("shutdown"))
+
+    def _look_at_idleness(self) -> None:
         idle_s = self._dispatcher.activity.idle_s()
         if idle_s >= self._idle_exit_s and self._dispatcher.live_jobs() == 0:
             log.info("idle for %.0f s: leaving", idle_s)

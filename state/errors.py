@@ -32,7 +32,7 @@ FULL_ERRNOS = frozenset({errno.ENOSPC, errno.EDQUOT})
 HOME_FIX = "choose another folder with OSRC_HOME=/path/you/can/write, or add this one to the sandbox's allow-write list"
 """The two fixes of an unwritable state home."""
 
-ROOM_FIX = "free some space (osrc gc removes finished jobs), or choose another disk with OSRC_HOME=/path"
+ROOM_FIX = "free some space, or choose another disk with OSRC_HOME=/path"
 
 
 class StateError(Exception):

@@ -18,7 +18,7 @@ from collections.abc import Iterator
 
 import pytest
 from fakes.lanes import steps
-from fakes.osrc_process import environment, shown
+from fakes.osrc_process import command, environment, shown
 from fakes.supervised import Supervised, kill, until
 from outsourcerer import __version__
 
@@ -26,6 +26,7 @@ pytestmark = pytest.mark.chaos
 
 JOBS = 20
 MOMENTS = 10
+ASKED = 24
 PIECES = 40
 """Lines that each delegate prints on its way."""
 
@@ -39,6 +40,8 @@ class Batch:
         self.home = home
         self.proofs = home.scratch / "started"
         self.proofs.mkdir()
+        self.go = home.scratch / "go"
+        # The first job ends no sooner than this exists: however slow the machine, some job runs at each moment.
         self.jobs: dict[str, int] = {}
         self.tasks: dict[int, str] = {}
         for number in range(JOBS):
@@ -57,6 +60,7 @@ class Batch:
         return steps(
             {"record": str(self.proofs / str(number))},
             {"stream": pieces, "size": size, "every_s": seconds / writes},
+            *([] if number else [{"wait_for": str(self.go)}]),
             {"mark": "DONE", "text": f"number {number}"},
             {"end": f"answer {number}"},
             self.ENDS[number % len(self.ENDS)][0],
@@ -112,35 +116,74 @@ class Batch:
         assert json.loads(lines[-1])["type"] == "end"
 
 
+class Waiter:
+    """A client that waits for all jobs and has to find, or start, each next supervisor by itself.
+
+    Where several in a row are killed before they listen, it takes the jobs over itself.
+    """
+
+    def __init__(self, batch: Batch) -> None:
+        self._batch = batch
+        self._errors = batch.home.scratch / "waiter.err"
+        self._start()
+
+    def _start(self) -> None:
+        with self._errors.open("wb") as errors:
+            self.client = subprocess.Popen(
+                command("wait", "--json", *self._batch.jobs),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                env=self._batch.home.environment(),
+                start_new_session=True,
+            )
+
+    @property
+    def by_itself(self) -> bool:
+        return b"supervises by itself" in self._errors.read_bytes()
+
+    def kill_who_supervises(self) -> None:
+        """The supervisor, or the client where that has become one; then another client waits."""
+        if not self.by_itself:
+            self._batch.home.kill_supervisor()
+            return
+        self.close()
+        self._start()
+
+    def close(self) -> None:
+        if self.client.poll() is None:
+            kill(self.client.pid)
+            self.client.communicate()
+
+    def finish(self) -> None:
+        out, _ = self.client.communicate(timeout=60)
+        assert self.client.returncode == 0, (out[-2000:], self._errors.read_bytes()[-2000:])
+        states = {job["job_id"]: job["state"] for job in json.loads(out)["jobs"]}
+        assert states == dict.fromkeys(self._batch.jobs, "done"), states
+
+
 @contextlib.contextmanager
-def waiting(batch: Batch) -> Iterator[subprocess.Popen[bytes]]:
-    """A client that waits for all jobs and has to find, or start, each next supervisor by itself."""
-    client = batch.home.start("wait", "--json", *batch.jobs)
+def waiting(batch: Batch) -> Iterator[Waiter]:
+    """A waiter that has to see the end of all jobs."""
+    waiter = Waiter(batch)
     try:
-        yield client
-        out, err = client.communicate(timeout=60)
+        yield waiter
+        waiter.finish()
     finally:
-        if client.poll() is None:
-            kill(client.pid)
-            print("the waiting client said:", client.communicate())
-    assert client.returncode == 0, (out[-2000:], err[-2000:])
-    states = {job["job_id"]: job["state"] for job in json.loads(out)["jobs"]}
-    assert states == dict.fromkeys(batch.jobs, "done"), states
+        waiter.close()
 
 
 def test_killed_with_twenty_jobs_at_ten_moments(home: Supervised, chance: random.Random) -> None:
     home.environ["OSRC_MAX_JOBS"] = str(JOBS)
     batch = Batch(home, chance, 1.0, 9.0)
     batch.submit()
-    with waiting(batch):
-        for moment in range(MOMENTS):
-            # From the first instruction of a new supervisor to some time after it adopted everything; never
-            # thrice in a row before it listens, which a client takes for a machine where none can be had.
-            until(home.daemons, "the waiting client started a supervisor", pause=0.002)
-            if moment % 3 == 2:
-                until(lambda: (home.supervisor() or {}).get("pid") in home.daemons(), "it listens")
+    with waiting(batch) as waiter:
+        for _ in range(MOMENTS):
+            until(lambda: home.daemons() or waiter.by_itself, "somebody supervises", pause=0.002)
+            # from the first instruction of a new supervisor to some time after it adopted everything
             time.sleep(chance.uniform(0, 0.5))
-            home.kill_supervisor()
+            waiter.kill_who_supervises()
+        batch.go.touch()
     batch.check()
 
 
@@ -155,6 +198,7 @@ def test_restarted_with_twenty_jobs_at_ten_moments(home: Supervised, chance: ran
             assert done.returncode == 0, shown(done)
             # the waiting client may have started one too, which finds the lock taken and leaves
             until(lambda: len(home.daemons()) == 1, "there is one supervisor")
+        batch.go.touch()
     batch.check()
 
 
@@ -197,6 +241,7 @@ def test_an_older_supervisor_hands_over_twenty_jobs_ten_times(home: Supervised, 
         assert b"handing over from supervisor 0.0.1" in done.stderr, shown(done)
         assert (older["version"], newer["version"]) == ("0.0.1", __version__)
         assert home.daemons() == [newer["pid"]] != [older["pid"]]
+    batch.go.touch()
     batch.check()
 
 
@@ -219,25 +264,27 @@ def test_jobs_that_are_asked_for_while_supervisors_are_killed(home: Supervised, 
                 assert said["error"]["code"] in ("supervisor_unavailable", "supervisor_busy", "stopping"), said
                 unsure.add(number)
 
-    askers = [threading.Thread(target=ask, args=(range(start, 40, 2),)) for start in range(2)]
+    askers = [threading.Thread(target=ask, args=(range(start, ASKED, 2),)) for start in range(2)]
     for asker in askers:
         asker.start()
-    while any(asker.is_alive() for asker in askers):
+    for _ in range(MOMENTS):
         # let it come to listen now and then, so that something is accepted at all
         until(lambda: home.supervisor() or not any(asker.is_alive() for asker in askers), "one listens")
         time.sleep(chance.uniform(0, 1.0))
         if any(asker.is_alive() for asker in askers):
             home.kill_supervisor()
+    for asker in askers:
+        asker.join()
     home.ok("supervisor", "restart")
     for job_id, number in accepted.items():
         assert home.ended(job_id)["state"] == "done", home.record(job_id)
         assert home.result(job_id) == f"answer {number}"
     until(lambda: all(record["ended"] for record in home.records()), "those that nobody was sure of ended too")
     known = {int(record["label"][1:]): record["job_id"] for record in home.records()}
-    for number in range(40):
+    for number in range(ASKED):
         started = (proofs / str(number)).read_text().splitlines() if (proofs / str(number)).exists() else []
         assert len(started) == (number in known), f"{number} was started {len(started)} times"
-    assert set(accepted.values()) | unsure == set(range(40))
+    assert set(accepted.values()) | unsure == set(range(ASKED))
     assert set(known) >= set(accepted.values())
     assert accepted
     assert Counter(fact["job_id"] for fact in home.facts("job.ended")) == dict.fromkeys(known.values(), 1)

@@ -237,3 +237,17 @@ def test_the_socket_is_private(home: Supervised) -> None:
     assert place.parent.stat().st_mode & 0o077 == 0
     assert place.parent.stat().st_uid == os.getuid()
     assert len(os.fsencode(place)) <= 103
+
+
+def test_it_leaves_when_its_home_is_gone(home: Supervised) -> None:
+    quick = (
+        "import sys, outsourcerer.actors.root as root; root.HOME_LOOK_S = 0.2\n"
+        f"sys.argv = ['daemon', '--home', {str(home.root)!r}]\n"
+        "from outsourcerer.actors.daemon import main; main()"
+    )
+    process = subprocess.Popen([sys.executable, "-c", quick], env=home.environment(), stderr=subprocess.PIPE)
+    until((home.root / "supervisor.json").exists, "it listens")
+    home.root.rename(home.root.with_name("moved away"))
+    _, said = process.communicate(timeout=30)
+    assert process.returncode == 0
+    assert b"the state home is gone" in said
