@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import click
 
 from ... import __version__
+from ...state.disk import weigh
 from ...state.errors import StateError
 from ...state.home import Home
 from ...state.identity import look
@@ -26,6 +27,8 @@ from ..output import answer, answer_json
 from ..place import full_home, read_supervisor_file
 
 _LOW_DISK = 512 * 1024 * 1024
+_MUCH_STATE = 1024 * 1024 * 1024
+"""Bytes from which one folder of a CLI is named."""
 _SPOOL_AGE_S = 86400.0
 
 
@@ -159,6 +162,30 @@ def _lanes(home: Home) -> Iterator[Finding]:
         yield Finding("lanes", "fail", "no lane can run anything here", "osrc lanes")
 
 
+def _disk(home: Home) -> Iterator[Finding]:
+    """Say what the CLIs of the lanes keep on disk for themselves: that is theirs, and grows unseen."""
+    found, _ = machine.usable_lanes(machine.registry(home))
+    users: dict[str, list[str]] = {}
+    for lane in found:
+        for folder in lane.state:
+            users.setdefault(folder, []).append(lane.name)
+    total, known = 0, True
+    for folder, names in sorted(users.items()):
+        weight = weigh(os.path.expanduser(folder))  # noqa: PTH111 - as the lane wrote it, not as a Path
+        if weight is None:
+            continue
+        total += weight.taken
+        known = known and weight.whole
+        if weight.taken >= _MUCH_STATE:
+            text = f"{folder} ({', '.join(names)}) takes {_mebibytes(weight.taken, whole=weight.whole)}"
+            yield Finding("disk", "note", text)
+    yield Finding("disk", "ok", f"the CLIs of the lanes keep {_mebibytes(total, whole=known)} of their own state")
+
+
+def _mebibytes(size: int, *, whole: bool) -> str:
+    return f"{'' if whole else 'at least '}{size // 2**20:,} MiB"
+
+
 def _leftovers(home: Home) -> Iterator[Finding]:
     running = read_supervisor_file(str(home.root))
     supervised = running is not None and launch.alive(running)
@@ -203,6 +230,7 @@ CHECKS: tuple[Callable[[Home], Iterator[Finding]], ...] = (
     _supervisor,
     _lanes,
     _models,
+    _disk,
     _leftovers,
 )
 """In the order in which they are printed."""

@@ -49,6 +49,7 @@ LANE = Lane(
     min_version=MIN_VERSION,
     tested_versions=TESTED_VERSIONS,
     verbs=VERBS,
+    state=("~/.claude",),
     effort=EffortSupport.NATIVE,
     billing=OPENROUTER,
     # It reports its retries, but a turn may think for minutes between two events.

@@ -139,6 +139,7 @@ LANE = Lane(
     min_version=MIN_VERSION,
     tested_versions=TESTED_VERSIONS,
     verbs=VERBS,
+    state=("~/.claude",),
     effort=EffortSupport.NATIVE,
     billing=CLAUDEX_PLAN,
     liveness=Liveness(first_output_s=180.0),

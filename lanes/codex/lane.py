@@ -45,6 +45,7 @@ LANE = Lane(
     min_version=MIN_VERSION,
     tested_versions=TESTED_VERSIONS,
     verbs=VERBS,
+    state=("~/.codex",),
     effort=EffortSupport.NATIVE,
     billing=CHATGPT_PLAN,
     credential_files=CREDENTIALS,

@@ -49,6 +49,7 @@ LANE = Lane(
     min_version=MIN_VERSION,
     tested_versions=TESTED_VERSIONS,
     verbs=VERBS,
+    state=("~/.codex",),
     effort=EffortSupport.NATIVE,
     billing=OPENROUTER,
     secrets=(openrouter.KEY,),
