@@ -37,6 +37,7 @@ from ..state.job_folder import LAUNCH, PROMPT, JobFolder
 from ..state.settings import SETTINGS, Settings, config_file, read_config
 from .accounts import Account, account_in
 from .choosing import check_denied, choose
+from .continuing import check_lane, earlier, taken_over
 from .grants import granted_to
 from .host import decode_environment, host_for
 from .model_book import ModelBook
@@ -118,12 +119,10 @@ def draft(  # noqa: PLR0911  one refusal after the other
     depth = _depth(environment, settings)
     if isinstance(depth, Refused):
         return depth
-    text = _task_text(request, home)
-    if isinstance(text, Refused):
-        return text
-    refused = _check_cwd(request.cwd)
-    if refused is not None:
-        return refused
+    asked = _asked(request, home)
+    if isinstance(asked, Refused):
+        return asked
+    request, text, conversation = asked
     resolved = choose(request, registry, models or ModelBook(home), environment, settings)
     if isinstance(resolved, Refused):
         return resolved
@@ -131,6 +130,7 @@ def draft(  # noqa: PLR0911  one refusal after the other
     if isinstance(lane, Refused):
         return lane
     refused = _check_verb(request, lane, registry) or check_denied(resolved, settings)
+    refused = refused or (check_lane(lane, registry) if conversation else None)
     if refused is not None:
         return refused
     seen = effective(environment, settings, secrets="server" in lane.needs)
@@ -140,7 +140,20 @@ def draft(  # noqa: PLR0911  one refusal after the other
     granted = granted_to(request, lane, seen, settings, f"@{random(12).hex()}@")
     if isinstance(granted, Refused):
         return granted
-    return _plan(request, text, lane, resolved, host, settings, depth, mint(random(8)), kept, granted)
+    return _plan(request, text, lane, resolved, host, settings, depth, mint(random(8)), kept, granted, conversation)
+
+
+def _asked(request: JobRequest, home: Home) -> tuple[JobRequest, str, str | None] | Refused:
+    """Return the request on its own terms or an earlier job's, the task's text, and the conversation to go on with."""
+    text = _task_text(request, home)
+    if isinstance(text, Refused):
+        return text
+    before = earlier(request, home)
+    taken = taken_over(request, before) if isinstance(before, JobRecord) else before or request
+    if isinstance(taken, Refused):
+        return taken
+    conversation = before.conversation if isinstance(before, JobRecord) else None
+    return _check_cwd(taken.cwd) or (taken, text, conversation)
 
 
 def _plan(  # noqa: PLR0913, PLR0917  the parts of one draft
@@ -154,6 +167,7 @@ def _plan(  # noqa: PLR0913, PLR0917  the parts of one draft
     marker_id: str,
     kept: tuple[Guard, Fence | None] | None,
     granted: Granted,
+    conversation: str | None,
 ) -> Draft | Refused:
     discipline = settings.flag("build_discipline") if settings.is_set("build_discipline") else None
     agentic = lane.agentic if lane.works is None else lane.works(request.verb, host)
@@ -177,6 +191,7 @@ def _plan(  # noqa: PLR0913, PLR0917  the parts of one draft
         tier=resolved.tier,
         allow_downgrade=request.allow_downgrade or settings.flag("allow_downgrade"),
         servers=granted.servers,
+        conversation=conversation,
     )
     launch = lane.plan(task, host)
     if isinstance(launch, Refused):

@@ -53,6 +53,8 @@ class Task:
     effort: Effort | None = None
     tier: Tier = Tier.MID
     allow_downgrade: bool = False
+    conversation: str | None = None
+    """The CLI's own id of the conversation to go on with; only where ``Lane.resume`` says that it can."""
     servers: tuple[str, ...] = ()
     """Names of the MCP servers that were granted; ``{job}/mcp.json`` configures them and no other."""
 
@@ -272,6 +274,10 @@ class Lane:
     """By which road ``--with skills=`` goes."""
     mcp: bool = False
     """Whether ``--with mcp=`` can be honoured: ``plan`` then heeds ``Task.servers``."""
+    resume: tuple[str, ...] = ()
+    """The words of its command that take up a conversation, ``{conversation}`` among them; empty: it can't."""
+    no_resume: str = "how its program takes up an earlier one by its id is not known here"
+    """Why it can't, where it can't."""
     scaffold: bool = True
     """Whether the prompt is wrapped with the marker protocol (False: the bare task is sent)."""
     liveness: Liveness = Liveness()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from ..messages.refusals import RefusalCode, Refused
-from .contract import ProbeFacts, Readiness, ReadinessLevel
+from .contract import ProbeFacts, Readiness, ReadinessLevel, Task
 
 ARGV_PROMPT_LIMIT = 16 * 1024
 """Bytes of a prompt that may ride in a command line; beyond it, stdin or a private file."""
@@ -45,6 +45,13 @@ def prompt_bytes(prompt: str) -> bytes | Refused:
             hint="remove it, for example with: tr -d '\\000'",
         )
     return prompt.encode("utf-8", "surrogateescape" if _only_escaped(prompt) else "replace")
+
+
+def resumed(task: Task, words: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the words that take up the task's conversation (``Lane.resume``); nothing for a new one."""
+    if task.conversation is None:
+        return ()
+    return tuple(word.replace("{conversation}", task.conversation) for word in words)
 
 
 def _only_escaped(prompt: str) -> bool:

@@ -43,6 +43,8 @@ class JobRequest(Message):
     """Skills of the person's own that the delegate gets; ``all`` is every one."""
     mcp: Annotated[tuple[GrantName, ...], Field(max_length=100)] = ()
     """MCP servers of the person's own that the delegate gets, by name."""
+    continues: JobId | None = None
+    """The ended job whose conversation is gone on with: its lane, folder and verb are taken over."""
     trust_lane: bool = False
     cloud_ack: bool = False
     environment: str = Field(default="", repr=False)

@@ -25,6 +25,7 @@ _COPIED = (
     "shape",
     "model",
     "model_observed",
+    "conversation",
     "tier",
     "effort",
     "state",

@@ -36,8 +36,12 @@ def bg(options: Globals, /, words: tuple[str, ...], **flags: Any) -> int:  # noq
 def detach(options: Globals, verb: str, words: tuple[str, ...], flags: dict[str, Any]) -> int:
     """Submit one job and print its id; without a supervisor, stay until it has ended."""
     request = job_request(options, verb, read_task(words, flags["task_file"]), flags)
-    reach = Reach(options)
-    reply = submit(reach, request, dry_run=flags["dry_run"])
+    return detach_request(options, Reach(options), request, dry_run=flags["dry_run"])
+
+
+def detach_request(options: Globals, reach: Reach, request: dict[str, Any], *, dry_run: bool) -> int:
+    """Submit a request and print the job's id; without a supervisor, stay until it has ended."""
+    reply = submit(reach, request, dry_run=dry_run)
     if reply.get("kind") == "planned":
         return show_plan(options, reply)
     job_id = str(reply["job_id"])

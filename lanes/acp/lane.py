@@ -123,6 +123,7 @@ LANE = Lane(
     liveness=Liveness(first_output_s=240.0),
     # Many of them read nothing outside of their folder (gemini 0.61): skills go as text.
     mcp=True,
+    no_resume="an agent has to be started anew for each job",
     plan=partial(plan, ()),
     parser=parser,
     classify=classify,

@@ -5,7 +5,8 @@ from __future__ import annotations
 from ...messages.refusals import Refused
 from .. import openrouter
 from ..contract import Host, Launch, Task
-from ..vehicles.claude_code.argv import EFFORTS, THINKING_TOKENS, as_root, permissions, servers, start
+from ..launching import resumed
+from ..vehicles.claude_code.argv import EFFORTS, RESUME, THINKING_TOKENS, as_root, permissions, servers, start
 from ..vehicles.claude_code.gateway import STRIP, environment, sources
 
 
@@ -20,7 +21,17 @@ def plan(task: Task, host: Host) -> Launch | Refused:
         return account
     base, key = account
     model = task.model or openrouter.DEFAULT_MODEL
-    argv = [program, "-p", "--output-format", "stream-json", "--verbose", sources(host), "--model", model]
+    argv = [
+        program,
+        "-p",
+        "--output-format",
+        "stream-json",
+        "--verbose",
+        *resumed(task, RESUME),
+        sources(host),
+        "--model",
+        model,
+    ]
     env_set, notices = as_root(task, host)
     if task.effort is not None:
         tokens = THINKING_TOKENS[task.effort]

@@ -8,7 +8,7 @@ from .. import failures, openrouter
 from ..catalog.pools import OPENROUTER
 from ..contract import EffortSupport, Ending, Lane, Liveness, Parser, ProbeFacts, Readiness, Road, Task
 from ..launching import cli_readiness
-from ..vehicles.claude_code.argv import BINARY, INSTALL, MIN_VERSION, TESTED_VERSIONS, VERBS
+from ..vehicles.claude_code.argv import BINARY, INSTALL, MIN_VERSION, RESUME, TESTED_VERSIONS, VERBS
 from ..vehicles.claude_code.events import ClaudeParser
 from .argv import plan
 
@@ -59,6 +59,7 @@ LANE = Lane(
     default_tier=Tier.MID,
     skills=Road.BUNDLE,
     mcp=True,
+    resume=RESUME,
     plan=plan,
     parser=parser,
     classify=classify,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from ...messages.refusals import Refused
 from ..catalog.pools import CLAUDE_KEY
 from ..contract import Host, Launch, Task
-from ..launching import NESTING
-from ..vehicles.claude_code.argv import EFFORTS, as_root, permissions, servers, start
+from ..launching import NESTING, resumed
+from ..vehicles.claude_code.argv import EFFORTS, RESUME, as_root, permissions, servers, start
 
 
 def plan(task: Task, host: Host) -> Launch | Refused:
@@ -16,7 +16,7 @@ def plan(task: Task, host: Host) -> Launch | Refused:
         return ready
     program, prompt = ready
     notices = []
-    argv = [program, "-p", "--output-format", "stream-json", "--verbose"]
+    argv = [program, "-p", "--output-format", "stream-json", "--verbose", *resumed(task, RESUME)]
     if task.model is not None:
         argv += ["--model", task.model]
     if task.effort is not None:

@@ -9,7 +9,7 @@ from ..catalog.pools import CLAUDE_PLAN
 from ..contract import EffortSupport, Lane, Liveness, Parser, ProbeFacts, Readiness, Road, Task
 from ..failures import classify
 from ..launching import cli_readiness
-from ..vehicles.claude_code.argv import BINARY, INSTALL, MIN_VERSION, TESTED_VERSIONS, VERBS
+from ..vehicles.claude_code.argv import BINARY, INSTALL, MIN_VERSION, RESUME, TESTED_VERSIONS, VERBS
 from ..vehicles.claude_code.events import ClaudeParser
 from .argv import plan
 
@@ -61,6 +61,7 @@ LANE = Lane(
     default_tier=Tier.FRONTIER,
     skills=Road.BUNDLE,
     mcp=True,
+    resume=RESUME,
     plan=plan,
     parser=parser,
     classify=classify,

@@ -54,6 +54,7 @@ LANE = Lane(
     liveness=Liveness(first_output_s=180.0, stall_kill_floor_s=300.0),
     credential_files=CREDENTIALS,
     default_tier=Tier.MID,
+    no_resume="Cline takes one up only in its own screen (3.0.65), and its stream names none",
     plan=plan,
     parser=parser,
     classify=classify,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from ...messages.refusals import Refused
 from ..catalog.pools import OPENAI_KEY
 from ..contract import Host, Launch, Task
-from ..launching import NESTING
-from ..vehicles.codex_cli.argv import command, start
+from ..launching import NESTING, resumed
+from ..vehicles.codex_cli.argv import RESUME, command, start
 
 
 def plan(task: Task, host: Host) -> Launch | Refused:
@@ -20,7 +20,7 @@ def plan(task: Task, host: Host) -> Launch | Refused:
     if by_key:
         notices.append("CODEX_API_KEY is set: the run is metered on that key, not on a ChatGPT plan.")
     return Launch(
-        argv=(*argv, "-"),
+        argv=(*argv, *resumed(task, RESUME), "-"),
         env_strip=NESTING,
         stdin=prompt,
         notices=tuple(notices),

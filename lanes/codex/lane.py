@@ -7,7 +7,7 @@ from ..catalog.pools import CHATGPT_PLAN
 from ..contract import EffortSupport, Lane, Parser, ProbeFacts, Readiness, Road, Task
 from ..failures import classify
 from ..launching import cli_readiness
-from ..vehicles.codex_cli.argv import BINARY, INSTALL, MIN_VERSION, TESTED_VERSIONS, VERBS
+from ..vehicles.codex_cli.argv import BINARY, INSTALL, MIN_VERSION, RESUME, TESTED_VERSIONS, VERBS
 from ..vehicles.codex_cli.events import CodexParser
 from .argv import plan
 
@@ -51,6 +51,7 @@ LANE = Lane(
     credential_files=CREDENTIALS,
     default_tier=Tier.FRONTIER,
     skills=Road.BUNDLE,
+    resume=RESUME,
     plan=plan,
     parser=parser,
     classify=classify,

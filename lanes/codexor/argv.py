@@ -8,8 +8,8 @@ from dataclasses import replace
 from ...messages.refusals import Refused
 from .. import openrouter
 from ..contract import Host, Launch, Task
-from ..launching import NESTING
-from ..vehicles.codex_cli.argv import command, start
+from ..launching import NESTING, resumed
+from ..vehicles.codex_cli.argv import RESUME, command, start
 
 STRIP = frozenset({*NESTING, "CODEX_API_KEY", "OPENAI_API_KEY", "OPENAI_BASE_URL"})
 
@@ -33,7 +33,7 @@ def plan(task: Task, host: Host) -> Launch | Refused:
     for setting in ('model_provider="openrouter"', *settings, hidden):
         argv += ["-c", setting]
     return Launch(
-        argv=(*argv, "-"),
+        argv=(*argv, *resumed(task, RESUME), "-"),
         env_set={openrouter.KEY: key},
         env_strip=STRIP,
         stdin=prompt,

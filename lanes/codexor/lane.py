@@ -8,7 +8,7 @@ from .. import failures, openrouter
 from ..catalog.pools import OPENROUTER
 from ..contract import EffortSupport, Ending, Lane, Parser, ProbeFacts, Readiness, Road, Task
 from ..launching import cli_readiness
-from ..vehicles.codex_cli.argv import BINARY, INSTALL, MIN_VERSION, TESTED_VERSIONS, VERBS
+from ..vehicles.codex_cli.argv import BINARY, INSTALL, MIN_VERSION, RESUME, TESTED_VERSIONS, VERBS
 from ..vehicles.codex_cli.events import CodexParser
 from .argv import plan
 
@@ -56,6 +56,7 @@ LANE = Lane(
     receipts="openrouter",
     default_tier=Tier.MID,
     skills=Road.BUNDLE,
+    resume=RESUME,
     plan=plan,
     parser=parser,
     classify=classify,

@@ -12,7 +12,7 @@ from ...messages.refusals import RefusalCode, Refused
 from ...messages.vocabulary import Effort, Verb
 from ..catalog.pools import OWN_PROVIDER
 from ..contract import Host, Launch, Posture, PrivateFile, Task
-from ..launching import NESTING, missing_program, prompt_bytes
+from ..launching import NESTING, missing_program, prompt_bytes, resumed
 
 BINARY = "copilot"
 INSTALL = "Install GitHub Copilot CLI: npm install -g @github/copilot, then: copilot login"
@@ -64,6 +64,8 @@ REPORT = "usage.json"
 PROVIDER = "COPILOT_PROVIDER_BASE_URL"
 """Set where the person has a model provider of their own."""
 
+RESUME = ("--resume={conversation}",)
+
 
 def plan(task: Task, host: Host) -> Launch | Refused:
     """Return the launch of one headless turn."""
@@ -79,7 +81,15 @@ def plan(task: Task, host: Host) -> Launch | Refused:
     prompt = prompt_bytes(task.prompt)
     if isinstance(prompt, Refused):
         return prompt
-    argv = [program, "--output-format", "json", "--no-auto-update", "--no-ask-user", *_PERMISSIONS[task.verb]]
+    argv = [
+        program,
+        "--output-format",
+        "json",
+        "--no-auto-update",
+        "--no-ask-user",
+        *resumed(task, RESUME),
+        *_PERMISSIONS[task.verb],
+    ]
     if task.model is not None:
         argv += ["--model", task.model]
     if task.effort is not None:

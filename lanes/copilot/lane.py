@@ -9,7 +9,7 @@ from ..catalog.pools import COPILOT_PLAN
 from ..contract import EffortSupport, Lane, Liveness, Parser, ProbeFacts, Readiness, Task
 from ..failures import classify
 from ..launching import cli_readiness
-from .argv import BINARY, INSTALL, PROVIDER, REPORT, VERBS, plan
+from .argv import BINARY, INSTALL, PROVIDER, REPORT, RESUME, VERBS, plan
 from .events import CopilotParser
 
 MIN_VERSION = (1, 0, 0)
@@ -63,6 +63,7 @@ LANE = Lane(
     credential_files=CREDENTIALS,
     report=REPORT,
     default_tier=Tier.MID,
+    resume=RESUME,
     plan=plan,
     parser=parser,
     classify=classify,

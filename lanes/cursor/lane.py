@@ -56,6 +56,7 @@ LANE = Lane(
     state=("~/.cursor", "~/.config/cursor", "~/.local/share/cursor-agent"),
     billing=CURSOR_PLAN,
     liveness=Liveness(first_output_s=180.0),
+    no_resume="it was not seen on a real cursor-agent",
     plan=plan,
     parser=parser,
     classify=classify,

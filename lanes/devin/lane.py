@@ -68,6 +68,7 @@ LANE = Lane(
     # Silences of 1,450 seconds were seen in print mode before an answer came.
     liveness=Liveness(streamed=False, stall_kill_floor_s=1800.0),
     default_tier=Tier.CAPABLE,
+    no_resume="`devin -c` takes the last one of the folder, whichever that is",
     plan=plan,
     parser=parser,
     classify=classify,

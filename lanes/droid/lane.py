@@ -59,6 +59,7 @@ LANE = Lane(
     liveness=Liveness(stall_kill_floor_s=300.0, first_output_s=180.0),
     credential_files=CREDENTIALS,
     default_tier=Tier.MID,
+    no_resume="Droid 0.215.0 needs its maker's server for it, and ends before the model is asked",
     plan=plan,
     parser=parser,
     classify=classify,

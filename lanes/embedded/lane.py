@@ -100,6 +100,7 @@ LANE = Lane(
     # Loading some gigabytes and reading a long prompt on a CPU come before the first word.
     liveness=Liveness(first_output_s=600.0),
     default_tier=Tier.RAW,
+    no_resume="a model in this process keeps none",
     plan=plan,
     parser=parser,
     classify=classify,

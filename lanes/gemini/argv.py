@@ -13,7 +13,7 @@ from ...messages.refusals import RefusalCode, Refused
 from ...messages.vocabulary import Verb
 from ..catalog.pools import ANTIGRAVITY_PLAN, GEMINI_KEY, GOOGLE_CLOUD, GOOGLE_PLAN
 from ..contract import Billing, Host, Launch, Posture, PrivateFile, Task
-from ..launching import NESTING, missing_program, prompt_bytes
+from ..launching import NESTING, missing_program, prompt_bytes, resumed
 from ..unseen import argument
 from .models import FORCE, Chosen, Vehicle, choose, vehicle_of
 
@@ -78,6 +78,8 @@ DEFAULT_PRINT_TIMEOUT = "60m"
 """``agy``'s own default of 5 minutes ends healthy jobs; ours are watched and capped anyway."""
 _DURATION = re.compile(r"\d{1,5}(?:\.\d{1,3})?[smh]")
 
+RESUME = ("-r", "{conversation}")
+
 
 def plan(task: Task, host: Host) -> Launch | Refused:
     """Return the launch of one headless turn."""
@@ -92,6 +94,12 @@ def plan(task: Task, host: Host) -> Launch | Refused:
         return prompt
     chosen = choose(task.model, task.effort, vehicle, host.environment)
     if vehicle is Vehicle.AGY:
+        if task.conversation is not None:
+            return Refused(
+                code=RefusalCode.VERB_UNSUPPORTED,
+                message="Antigravity CLI (agy) takes up no earlier conversation by its id.",
+                hint=f"ask anew; or {FORCE}=gemini, if that conversation was Gemini CLI's",
+            )
         return _agy(program, task, prompt, chosen, host.environment)
     return _gemini(program, task, prompt, chosen, host)
 
@@ -111,7 +119,7 @@ def _able(verb: Verb, host: Host) -> Vehicle | Refused:
 
 
 def _gemini(program: str, task: Task, prompt: bytes, chosen: Chosen, host: Host) -> Launch:
-    argv = [program, "-o", "stream-json"]
+    argv = [program, "-o", "stream-json", *resumed(task, RESUME)]
     if host.environment.get("OSRC_GEMINI_USER_MCP") != "1":
         argv += ["--allowed-mcp-server-names", "__none__"]
     if chosen.model is not None:

@@ -7,7 +7,7 @@ from ...messages.vocabulary import Tier
 from ..catalog.pools import ANTIGRAVITY_PLAN
 from ..contract import EffortSupport, Lane, Liveness, Parser, ProbeFacts, Readiness, ReadinessLevel, Task, Wall
 from ..launching import cli_readiness
-from .argv import INSTALL, VERBS, plan
+from .argv import INSTALL, RESUME, VERBS, plan
 from .models import Vehicle, vehicle_of
 from .phrases import classify
 from .sniff import GeminiParser
@@ -88,6 +88,7 @@ LANE = Lane(
     liveness=Liveness(streamed=False, first_output_s=240.0, stall_kill_floor_s=600.0),
     credential_files=(AGY_STATE, GEMINI_SIGN_IN),
     default_tier=Tier.MID,
+    resume=RESUME,
     plan=plan,
     parser=parser,
     classify=classify,

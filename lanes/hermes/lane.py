@@ -36,6 +36,7 @@ LANE = Lane(
     billing=OWN_PROVIDER,
     liveness=Liveness(streamed=False, stall_kill_floor_s=900.0),
     credential_files=CREDENTIALS,
+    no_resume="it was not seen on a real hermes",
     plan=plan,
     parser=parser,
     classify=classify,

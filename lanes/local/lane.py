@@ -154,6 +154,7 @@ LANE = Lane(
     # A server may first have to load the model, and then to read a long prompt on a CPU.
     liveness=Liveness(first_output_s=600.0),
     default_tier=Tier.BUDGET,
+    no_resume="a server keeps none",
     plan=plan,
     parser=parser,
     classify=classify,

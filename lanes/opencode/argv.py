@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from ...messages.refusals import RefusalCode, Refused
 from ...messages.vocabulary import Effort, Verb
 from ..contract import Host, Launch, Posture, Task
-from ..launching import NESTING, missing_program, prompt_bytes
+from ..launching import NESTING, missing_program, prompt_bytes, resumed
 from .rules import AGENT, config
 
 BINARY = "opencode"
@@ -56,6 +56,8 @@ STRIP = NESTING | {
     "OPENCODE_AUTO_SHARE",
 }
 
+RESUME = ("-s", "{conversation}")
+
 
 def plan(task: Task, host: Host) -> Launch | Refused:
     """Return the launch of one headless turn."""
@@ -75,6 +77,7 @@ def plan(task: Task, host: Host) -> Launch | Refused:
     if task.verb.read_only:
         agent = host.environment.get(READ_AGENT) or agent
     argv = [program, "run", "--format", "json", "--thinking", f"--title={TITLE}", f"--agent={agent}"]
+    argv += resumed(task, RESUME)
     notices = []
     if task.model is not None:
         argv.append(f"--model={MODELS.get(task.model, task.model)}")

@@ -6,7 +6,7 @@ from ...messages.vocabulary import Tier
 from ..catalog.pools import OWN_PROVIDER
 from ..contract import EffortSupport, Lane, Liveness, Parser, ProbeFacts, Readiness, Task, Wall
 from ..launching import cli_readiness
-from .argv import BINARY, INSTALL, VERBS, plan
+from .argv import BINARY, INSTALL, RESUME, VERBS, plan
 from .events import OpenCodeParser
 from .phrases import classify
 
@@ -59,6 +59,7 @@ LANE = Lane(
     liveness=Liveness(first_output_s=240.0, stall_kill_floor_s=600.0),
     credential_files=CREDENTIALS,
     default_tier=Tier.MID,
+    resume=RESUME,
     plan=plan,
     parser=parser,
     classify=classify,

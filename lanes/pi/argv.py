@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from ...messages.refusals import RefusalCode, Refused
 from ...messages.vocabulary import Effort, Verb
 from ..contract import Host, Launch, Posture, Task
-from ..launching import NESTING, missing_program, prompt_bytes
+from ..launching import NESTING, missing_program, prompt_bytes, resumed
 
 BINARY = "pi"
 INSTALL = "Install pi: npm install -g @mariozechner/pi-coding-agent, then run `pi` once and /login, or set a key."
@@ -46,6 +46,8 @@ THINKING: Mapping[Effort, str] = {
 OWN_SESSION = frozenset({"PI_CODING_AGENT"})
 """What pi sets for the commands it runs."""
 
+RESUME = ("--session", "{conversation}")
+
 
 def plan(task: Task, host: Host) -> Launch | Refused:
     """Return the launch of one headless turn."""
@@ -62,7 +64,7 @@ def plan(task: Task, host: Host) -> Launch | Refused:
     if isinstance(prompt, Refused):
         return prompt
     notices = []
-    argv = [program, "-p", "--mode", "json", *_PERMISSIONS[task.verb]]
+    argv = [program, "-p", "--mode", "json", *resumed(task, RESUME), *_PERMISSIONS[task.verb]]
     if task.model is not None:
         argv += ["--model", task.model]
     if task.effort is not None:

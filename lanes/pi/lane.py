@@ -9,7 +9,7 @@ from ..catalog.pools import OWN_PROVIDER
 from ..contract import EffortSupport, Lane, Liveness, Parser, ProbeFacts, Readiness, Task
 from ..failures import classify
 from ..launching import cli_readiness
-from .argv import BINARY, INSTALL, VERBS, plan
+from .argv import BINARY, INSTALL, RESUME, VERBS, plan
 from .events import PiParser
 
 MIN_VERSION = (0, 70, 0)
@@ -73,6 +73,7 @@ LANE = Lane(
     liveness=Liveness(first_output_s=180.0),
     credential_files=CREDENTIALS,
     default_tier=Tier.MID,
+    resume=RESUME,
     plan=plan,
     parser=parser,
     classify=classify,

@@ -12,7 +12,7 @@ from ...messages.refusals import RefusalCode, Refused
 from ...messages.vocabulary import Verb
 from ..catalog.pools import OPENAI_COMPATIBLE_KEY
 from ..contract import Host, Launch, Posture, Task
-from ..launching import NESTING, missing_program, prompt_bytes
+from ..launching import NESTING, missing_program, prompt_bytes, resumed
 
 BINARY = "qwen"
 INSTALL = "Install Qwen Code: npm install -g @qwen-code/qwen-code, then run `qwen` once to choose a provider."
@@ -45,6 +45,8 @@ SETUPS: tuple[tuple[tuple[str, ...], ...], ...] = (
 )
 """What Qwen Code 0.24.4 takes for a provider in the environment: one name of each group, the key first."""
 
+RESUME = ("-r", "{conversation}")
+
 
 def plan(task: Task, host: Host) -> Launch | Refused:
     """Return the launch of one headless turn."""
@@ -60,7 +62,7 @@ def plan(task: Task, host: Host) -> Launch | Refused:
     prompt = prompt_bytes(task.prompt)
     if isinstance(prompt, Refused):
         return prompt
-    argv = [program, "-o", "stream-json"]
+    argv = [program, "-o", "stream-json", *resumed(task, RESUME)]
     if host.environment.get("OSRC_QWEN_USER_MCP") != "1":
         argv += ["--allowed-mcp-server-names", "__none__"]
     env_set: dict[str, str] = {}

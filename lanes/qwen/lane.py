@@ -6,7 +6,7 @@ from ...messages.vocabulary import Tier
 from ..catalog.pools import OWN_PROVIDER
 from ..contract import EffortSupport, Lane, Liveness, Parser, ProbeFacts, Readiness, Task
 from ..launching import cli_readiness
-from .argv import BINARY, INSTALL, VERBS, environment_key, plan
+from .argv import BINARY, INSTALL, RESUME, VERBS, environment_key, plan
 from .events import QwenParser
 from .phrases import classify
 
@@ -52,6 +52,7 @@ LANE = Lane(
     liveness=Liveness(first_output_s=240.0),
     credential_files=CREDENTIALS,
     default_tier=Tier.CAPABLE,
+    resume=RESUME,
     plan=plan,
     parser=parser,
     classify=classify,

@@ -77,6 +77,7 @@ LANE = Lane(
     agentic=False,
     secrets=(KEY,),
     liveness=Liveness(first_output_s=300.0),
+    no_resume="its service keeps none",
     plan=plan,
     parser=parser,
     classify=classify,

@@ -53,6 +53,7 @@ LANE = Lane(
     state=("~/.warp", "~/.local/state/warp-terminal", "~/.local/share/warp-terminal"),
     billing=WARP,
     liveness=Liveness(streamed=False, stall_kill_floor_s=900.0),
+    no_resume="its output names none",
     plan=plan,
     parser=parser,
     classify=classify,

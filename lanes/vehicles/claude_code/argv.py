@@ -15,6 +15,7 @@ from ...launching import missing_program, prompt_bytes
 
 BINARY = "claude"
 INSTALL = "Install Claude Code: npm install -g @anthropic-ai/claude-code, then run `claude` once to sign in."
+RESUME = ("-r", "{conversation}")
 MIN_VERSION = (2, 1, 0)
 TESTED_VERSIONS = ("2.1.332",)
 

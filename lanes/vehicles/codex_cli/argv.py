@@ -16,6 +16,8 @@ from ...launching import missing_program, prompt_bytes
 
 BINARY = "codex"
 INSTALL = "Install Codex: npm install -g @openai/codex, then: codex login"
+RESUME = ("resume", "{conversation}")
+"""Behind all options: ``codex exec resume`` knows fewer of them (0.171.0)."""
 MIN_VERSION = (0, 100, 0)
 TESTED_VERSIONS = ("0.171.0",)
 

@@ -20,6 +20,7 @@ CONTRACT = {
     "shape",
     "model",
     "model_observed",
+    "conversation",
     "tier",
     "effort",
     "state",

@@ -1,0 +1,71 @@
+"""Going on with an earlier job's conversation: what the new job takes over, and why it may be refused."""
+
+from __future__ import annotations
+
+import re
+
+from ..lanes.contract import Lane
+from ..lanes.registry import Registry
+from ..messages.job import JobRecord, JobRequest
+from ..messages.refusals import RefusalCode, Refused
+from ..messages.vocabulary import JobState
+from ..state.home import Home
+from ..state.job_folder import JobFolder
+
+_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:-]{0,199}")
+"""What goes into a command line as a conversation's id: it never looks like an option."""
+
+
+def earlier(request: JobRequest, home: Home) -> JobRecord | Refused | None:
+    """Return the ended job whose conversation is to be continued, or None where none is asked for."""
+    if request.continues is None:
+        return None
+    record = JobFolder(home.job_dir(request.continues)).read_meta()
+    if record is None:
+        return _refused(RefusalCode.NO_SUCH_JOB, f"there is no job {request.continues} to continue", "osrc status")
+    if not _ended(record):
+        hint = f"osrc wait {record.job_id}, or osrc cancel {record.job_id}"
+        return _refused(RefusalCode.NOT_FINISHED, f"{record.job_id} has not ended", hint)
+    if record.conversation is None or _ID.fullmatch(record.conversation) is None:
+        message = f"{record.job_id} can't be continued: the {record.lane} lane named no conversation"
+        return _refused(RefusalCode.NO_RESULT, message, "ask anew, and tell it what it needs to know")
+    return record
+
+
+def taken_over(request: JobRequest, record: JobRecord) -> JobRequest | Refused:
+    """Return the request on the earlier job's terms: its lane, folder and verb; model and effort may be others.
+
+    The verb stays, so that going on never gives a conversation more than it was given.
+    """
+    if request.lane is not None and request.lane != record.lane:
+        message = f"{record.job_id} ran on {record.lane}: its conversation can't go on on {request.lane}"
+        return _refused(RefusalCode.LANE_CONFLICT, message, f"leave --lane out, or: osrc run --lane {request.lane} ...")
+    terms = {
+        "lane": record.lane,
+        "verb": record.verb,
+        "cwd": record.cwd,
+        "model": request.model or record.model,
+        "effort": request.effort or record.effort,
+        "tier": request.tier or record.tier,
+    }
+    return request.model_copy(update=terms)
+
+
+def check_lane(lane: Lane, registry: Registry) -> Refused | None:
+    """Refuse a lane that can't take up a conversation by its id."""
+    if lane.resume:
+        return None
+    able = [name for name in registry.names() if isinstance(found := registry.get(name), Lane) and found.resume]
+    return _refused(
+        RefusalCode.VERB_UNSUPPORTED,
+        f"the {lane.name} lane can't continue a conversation: {lane.no_resume}",
+        f"ask anew; lanes that can: {', '.join(able)}",
+    )
+
+
+def _ended(record: JobRecord) -> bool:
+    return record.ended is not None or record.state in (JobState.DONE, JobState.DONE_UNVERIFIED)
+
+
+def _refused(code: RefusalCode, message: str, hint: str) -> Refused:
+    return Refused(code=code, message=message, hint=hint)

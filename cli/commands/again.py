@@ -1,0 +1,67 @@
+"""``osrc continue``: go on with the conversation of an earlier job."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from ..errors import CliError
+from ..looking import named, newest
+from ..options import Command, Globals, task_options
+from ..output import say
+from ..place import current_folder
+from ..reach import Reach
+from ..submit import job_request, submit
+from ..task import read_task
+from .bg import detach_request, show_plan
+
+_RECENT = 200
+"""So many jobs back the last conversation of this folder is looked for."""
+
+
+@click.command("continue", cls=Command)
+@click.argument("words", metavar="[JOB] TASK", nargs=-1)
+@click.option("--bg", "background", is_flag=True, help="Detach: print the job's id and return.")
+@task_options
+@click.pass_obj
+def again(options: Globals, /, words: tuple[str, ...], background: bool, **flags: Any) -> int:  # noqa: ANN401 - click's values
+    """Go on with the conversation of an ended job: the same lane, folder and verb, what was said still known.
+
+    JOB is an id, a prefix of one or a label; without it, the newest job of this folder that can be
+    continued. It becomes a new job.
+
+    TASK is one argument in quotes, - for stdin, or --task-file F. Text after -- is never an option.
+    """
+    most = 1 if flags["task_file"] is not None else 2
+    if len(words) > most:
+        raise click.UsageError('Give at most a job and a task in quotes: osrc continue JOB "...".')
+    token, rest = (words[0], words[1:]) if len(words) == most else (None, words)
+    task = read_task(rest, flags["task_file"])
+    reach = Reach(options)
+    job = named(reach, (token,))[0] if token is not None else _last(reach, flags["cwd"])
+    if flags["cwd"] is not None and token is not None:
+        raise click.UsageError("A conversation goes on in the folder of its job: leave --cwd out.")
+    flags["cwd"] = str(job.get("cwd"))
+    flags["lane"] = flags["lane"] or str(job.get("lane"))
+    request = job_request(options, str(job.get("verb")), task, flags) | {"continues": str(job["job_id"])}
+    if not options.quiet:
+        say(f"continues {job['job_id']}")
+    if background:
+        return detach_request(options, reach, request, dry_run=flags["dry_run"])
+    reply = submit(reach, request, dry_run=flags["dry_run"])
+    if reply.get("kind") == "planned":
+        return show_plan(options, reply)
+    from ..following import run_to_end  # noqa: PLC0415 - not needed to detach
+
+    return run_to_end(reach, str(reply["job_id"]), reply.get("plan") or {})
+
+
+def _last(reach: Reach, given: str | None) -> dict[str, Any]:
+    """Return the newest ended job of the folder that named a conversation."""
+    folder = given or current_folder()
+    jobs, _omitted = newest(reach, state=None, limit=_RECENT)
+    for job in jobs:
+        if job.get("cwd") == folder and job.get("conversation") and job.get("ended") is not None:
+            return job
+    raise CliError("no_such_job", f"no job of {folder} can be continued", "osrc status --all; osrc continue JOB TASK")

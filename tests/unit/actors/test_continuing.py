@@ -1,0 +1,91 @@
+"""A job that goes on with another one's conversation: whose terms it takes, and what refuses it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from fakes.state import record, scratch_home
+from outsourcerer.actors.continuing import check_lane, earlier, taken_over
+from outsourcerer.lanes.registry import all_lanes, builtin
+from outsourcerer.messages.job import JobRecord, JobRequest
+from outsourcerer.messages.refusals import RefusalCode, Refused
+from outsourcerer.messages.vocabulary import Effort, JobState, Verb
+from outsourcerer.state.job_folder import JobFolder
+
+ENDED = {"state": JobState.DONE, "ended": 2.0, "conversation": "0198-abc", "lane": "claude", "model": "opus"}
+
+
+@pytest.fixture
+def home(tmp_path):
+    return scratch_home(tmp_path)
+
+
+def kept(home, **fields) -> JobRecord:
+    one = record(1, **{**ENDED, **fields})
+    JobFolder.create(home, one.job_id).write_meta(one)
+    return one
+
+
+def request(job_id: str | None, **fields) -> JobRequest:
+    return JobRequest(**{"task": "go on", "cwd": "/elsewhere", "verb": Verb.YOLO, "continues": job_id, **fields})
+
+
+def test_its_lane_folder_verb_and_model_are_taken_over(home):
+    one = kept(home, verb=Verb.EDIT, cwd="/srv", effort=Effort.HIGH)
+    found = earlier(request(one.job_id), home)
+    assert found == one
+    taken = taken_over(request(one.job_id), one)
+    assert isinstance(taken, JobRequest)
+    assert (taken.lane, taken.cwd, taken.model, taken.effort) == ("claude", "/srv", "opus", Effort.HIGH)
+    assert taken.verb is Verb.EDIT, "going on must not give it more than it was given"
+    other = taken_over(request(one.job_id, model="haiku", effort=Effort.LOW), one)
+    assert isinstance(other, JobRequest)
+    assert (other.model, other.effort, other.task) == ("haiku", Effort.LOW, "go on")
+
+
+def test_a_job_that_continues_nothing_is_its_own(home):
+    assert earlier(request(None), home) is None
+
+
+@pytest.mark.parametrize(
+    ("fields", "code"),
+    [
+        ({"conversation": None}, RefusalCode.NO_RESULT),
+        ({"conversation": "--dangerously-skip-permissions"}, RefusalCode.NO_RESULT),
+        ({"conversation": "a b"}, RefusalCode.NO_RESULT),
+        ({"conversation": "x" * 201}, RefusalCode.NO_RESULT),
+        ({"conversation": "a\n"}, RefusalCode.NO_RESULT),
+        ({"state": JobState.RUNNING, "ended": None}, RefusalCode.NOT_FINISHED),
+    ],
+)
+def test_what_can_not_be_continued(home, fields, code):
+    found = earlier(request(kept(home, **fields).job_id), home)
+    assert isinstance(found, Refused)
+    assert found.code is code
+    assert found.hint
+
+
+def test_a_job_that_is_gone(home):
+    found = earlier(request(record(7).job_id), home)
+    assert isinstance(found, Refused)
+    assert found.code is RefusalCode.NO_SUCH_JOB
+
+
+def test_a_conversation_does_not_change_lanes(home):
+    one = kept(home)
+    refused = taken_over(request(one.job_id, lane="codex"), one)
+    assert isinstance(refused, Refused)
+    assert refused.code is RefusalCode.LANE_CONFLICT
+    assert isinstance(taken_over(request(one.job_id, lane="claude"), one), JobRequest)
+
+
+def test_a_lane_that_can_not_says_why_and_who_can():
+    registry = all_lanes({})
+    assert check_lane(builtin("claude"), registry) is None
+    refused = check_lane(builtin("cline"), registry)
+    assert refused is not None
+    assert "only in its own screen" in refused.message
+    assert "claude" in (refused.hint or "")
+    assert "cline" not in (refused.hint or "")
+    assert check_lane(replace(builtin("claude"), resume=()), registry) is not None
