@@ -1,19 +1,47 @@
-"""``osrc continue`` with the real claude and codex: each job's own thread, by its id.
+"""``osrc continue`` with the real CLIs: each job's own thread, by its id.
 
-Seen on Claude Code 2.1.332 and Codex 0.171.0.
+Seen on Claude Code 2.1.332, Codex 0.171.0, Gemini CLI 0.61.0, Qwen Code 0.24.4, OpenCode 1.18.33, GitHub Copilot
+CLI 1.0.102 and pi 0.73.1.
 """
 
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
+from fakes import byok_clis, google_clis, provider_clis
 from fakes.real_clis import CLAUDE_MODEL, CODEX_MODEL, World
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(240)]
 
-MODELS = {"claude": CLAUDE_MODEL, "codex": CODEX_MODEL}
-BOTH = pytest.mark.parametrize("lane", ["claude", "codex"])
+MODELS = {
+    "claude": CLAUDE_MODEL,
+    "codex": CODEX_MODEL,
+    "gemini": google_clis.GEMINI_MODEL,
+    "qwen": google_clis.QWEN_MODEL,
+    **byok_clis.MODELS,
+    **provider_clis.MODELS,
+}
+TWO_ROUNDS = pytest.mark.parametrize("lane", ["claude", "codex", "gemini", "qwen", "opencode", "copilot", "pi"])
+
+
+def environment_of(world: World, lane: str) -> dict[str, str]:
+    """Sign a lane's CLI in to the scripted server, or skip where it is not installed."""
+    if lane in ("claude", "codex"):
+        return {}
+    clis: Any = next(
+        module
+        for names, module in (
+            (("gemini", "qwen"), google_clis),
+            (("opencode", "cline"), provider_clis),
+            (("droid", "copilot", "pi"), byok_clis),
+        )
+        if lane in names
+    )
+    if (reason := clis.why_absent(lane)) is not None:
+        pytest.skip(reason)
+    return clis.set_up(world, lane) if clis is provider_clis else clis.sign_in(world, lane)
 
 
 def said(world: World) -> str:
@@ -21,28 +49,41 @@ def said(world: World) -> str:
     return json.dumps(world.server.main_requests[-1].body)
 
 
-def ask(world: World, *words: str) -> dict:
-    job, done = world.job(*words)
-    assert (job["state"], done.returncode) == ("done", 0), done.stderr
-    return job
-
-
-@BOTH
+@TWO_ROUNDS
 def test_two_jobs_in_one_folder_each_resume_their_own_thread(make_world, lane: str) -> None:
     world = make_world([{"text": f"Noted {number}.", "mark": "DONE"} for number in range(4)])
+    environ = environment_of(world, lane)
+
+    def ask(*words: str) -> dict[str, Any]:
+        job, done = world.job(*words, **environ)
+        assert (job["state"], done.returncode) == ("done", 0), done.stderr
+        return job
+
     model = ("--lane", lane, "-m", MODELS[lane])
-    first = ask(world, "run", *model, "--label", "one", "The word is walrus.")
-    second = ask(world, "run", *model, "The word is pelican.")
+    first = ask("run", *model, "--label", "one", "The word is walrus.")
+    second = ask("run", *model, "The word is pelican.")
     assert first["conversation"] != second["conversation"]
 
-    again = ask(world, "continue", "one", "Which word was it?")
+    again = ask("continue", "one", "Which word was it?")
     assert (again["conversation"], again["lane"], again["verb"]) == (first["conversation"], lane, "run")
     assert again["job_id"] != first["job_id"]
     assert "walrus" in said(world)
     assert "pelican" not in said(world)
     assert "Which word was it?" in said(world)
 
-    other = ask(world, "continue", second["job_id"], "And this one?")
+    other = ask("continue", second["job_id"], "And this one?")
     assert other["conversation"] == second["conversation"]
     assert "pelican" in said(world)
     assert "walrus" not in said(world)
+
+
+@pytest.mark.parametrize("lane", ["cline", "droid"])
+def test_a_cli_that_can_not_is_refused_with_its_reason(make_world, lane: str) -> None:
+    world = make_world([{"text": "Noted.", "mark": "DONE"}])
+    environ = environment_of(world, lane)
+    job, _done = world.job("run", "--lane", lane, "-m", MODELS[lane], "The word is walrus.", **environ)
+    asked = len(world.server.requests)
+    done = world.osrc("continue", job["job_id"], "Which word was it?", **environ)
+    assert done.returncode != 0
+    assert f"{job['job_id']} can't be continued" in done.stderr or "can't continue a conversation" in done.stderr
+    assert len(world.server.requests) == asked

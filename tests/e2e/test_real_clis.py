@@ -51,6 +51,7 @@ def test_a_plain_answer(make_world, lane: str) -> None:
     assert models_asked(world) == {MODELS[lane]}
     if lane == "claude":  # codex does not say in its stream which model answers
         assert job["model_observed"] == MODELS[lane]
+        assert f"[verified] {MODELS[lane]} ran" in job["note"]
     reported = {name: count for name, count in job["cost"]["tokens"].items() if count}
     assert reported == tokens(lane, 1)
     assert len(world.server.main_requests) == 1
