@@ -100,6 +100,9 @@ def environment(root: Path, server: ModelServer) -> dict[str, str]:
         "HOME": str(root / "home"),
         "OSRC_HOME": str(root / "osrc"),
         "OSRC_IDLE_EXIT": "30",
+        # Codex puts no helper into a home below the temporary folder, and behind a bubblewrap of the system's own
+        # its sandbox needs one (seen: codex 0.171.0, bubblewrap 0.8.0): so the home must not be below it.
+        "TMPDIR": str(root / "tmp"),
         "LANG": "C.UTF-8",
         "ANTHROPIC_BASE_URL": server.url,
         "ANTHROPIC_API_KEY": "test",
@@ -126,7 +129,7 @@ wire_api = "responses"
 @contextmanager
 def world(root: Path, steps: list[dict[str, Any]]) -> Iterator[World]:
     """Make a world whose model plays ``steps``; afterwards no process of it is left."""
-    for path in (root / "home" / ".codex", root / "a repo"):
+    for path in (root / "home" / ".codex", root / "a repo", root / "tmp"):
         path.mkdir(parents=True)
     with ModelServer(steps) as server:
         (root / "home" / ".codex" / "config.toml").write_text(codex_config(server))
