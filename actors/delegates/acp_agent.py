@@ -14,12 +14,15 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from ...messages.vocabulary import Verb
-from .acp_session import Session, Stopped
 from .acp_tree import Agent, AgentMissingError
 from .chat import read_prompt
 from .emit import Emitter
+
+if TYPE_CHECKING:
+    from .acp_session import Session
 
 CANCEL_S = 2.0
 """How long a canceled agent may take to say so."""
@@ -60,6 +63,14 @@ async def _run(options: argparse.Namespace, prompt: str, emitter: Emitter) -> in
         agent = await Agent.start(options.agent)
     except AgentMissingError as error:
         emitter.emit({"type": "end", "ok": False, "failure": "launch", "message": str(error)})
+        return 1
+    try:
+        # Half a second of imports, while the agent is getting ready.
+        from .acp_session import Session, Stopped  # noqa: PLC0415 - as said
+    except ImportError as error:
+        message = f"the library of the protocol can't be loaded ({error}): pip install agent-client-protocol"
+        emitter.emit({"type": "end", "ok": False, "failure": "launch", "message": message})
+        await agent.end()
         return 1
     session = Session(agent, options.verb, emitter, model=options.model, servers=options.mcp_config)
     turn = asyncio.ensure_future(session.ask(prompt))

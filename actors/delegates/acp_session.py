@@ -134,10 +134,11 @@ class Session:
         option = policy.model_option(opened)
         if option is not None:
             choice = {"sessionId": self._session, "configId": option, "value": self._model}
-            await self._request(AGENT_METHODS["session_set_config_option"], choice)
+            opened = as_object(await self._request(AGENT_METHODS["session_set_config_option"], choice))
+            self._emitter.emit_all(self.turn.model(policy.current_model(opened)))
         else:
+            # Its answer is empty: which model it is, only the turn can tell.
             await self._request(SET_MODEL, {"sessionId": self._session, "modelId": self._model})
-        self._emitter.emit_all(self.turn.model(self._model))
 
     async def _request(self, method: str, params: Mapping[str, Any], limit_s: float | None = READY_S) -> object:
         self._step = method

@@ -32,7 +32,11 @@ from ..vehicles.acp.policy import VERBS
 
 PREFIX = "acp:"
 HINT = 'name the agent\'s command, for example: --lane "acp:gemini --acp"'
-TESTED: Mapping[str, tuple[str, ...]] = {"gemini": ("0.61.0",), "qwen": ("0.24.4",)}
+TESTED: Mapping[str, tuple[str, ...]] = {
+    "claude-agent-acp": ("0.101.0",),
+    "gemini": ("0.61.0",),
+    "qwen": ("0.24.4",),
+}
 """Program → versions that were driven over ACP, end to end."""
 
 COMMAND_CHARS = 500

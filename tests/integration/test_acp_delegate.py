@@ -16,11 +16,12 @@ from fakes.supervised import until
 
 pytestmark = pytest.mark.timeout(90)
 
+MODULE = "outsourcerer.actors.delegates.acp_agent"
 AGENT = Path(__file__).parents[1] / "fakes" / "fake_acp_agent.py"
 
 
 def start(root: Path, mode: str, *words: str) -> subprocess.Popen[bytes]:
-    command = [sys.executable, "-P", "-m", "outsourcerer.actors.delegates.acp_agent", "--verb=run", *words]
+    command = [sys.executable, "-P", "-m", MODULE, "--verb=run", *words]
     env = {**os.environ, "HOME": str(root), "OSRC_JOB_ID": str(root)}
     return subprocess.Popen(
         [*command, "--", sys.executable, str(AGENT), mode],
@@ -93,6 +94,16 @@ def test_a_program_that_is_not_there(tmp_path: Path) -> None:
     ]
     done = subprocess.run(command, input=b"x", capture_output=True, cwd=tmp_path, check=False)
     assert (done.returncode, json.loads(done.stdout)["failure"]) == (1, "launch")
+
+
+def test_without_its_library_it_says_what_to_install(tmp_path: Path) -> None:
+    words = ["x", "--verb=run", "--", sys.executable, str(AGENT), "talk"]
+    code = f"import runpy, sys; sys.modules['acp'] = None; sys.argv = {words!r}; runpy.run_module({MODULE!r}, run_name='__main__')"
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", code], input=b"x", capture_output=True, cwd=tmp_path, check=False
+    )
+    assert (done.returncode, json.loads(done.stdout)["failure"]) == (1, "launch")
+    assert b"pip install agent-client-protocol" in done.stdout
 
 
 def test_a_model_that_the_agent_does_not_have(tmp_path: Path) -> None:

@@ -70,11 +70,10 @@ def start(task: Task, host: Host, lane: str) -> tuple[str, bytes] | Refused:
 
 def servers(host: Host, granted: tuple[str, ...] = ()) -> list[str]:
     """Return the flags that keep the person's own MCP servers out, but for those granted, unless all are wanted."""
-    if granted:
-        return ["--strict-mcp-config", "--mcp-config", "{job}/mcp.json"]
+    own = ["--mcp-config", "{job}/mcp.json" if granted else NO_SERVERS]
     if host.environment.get("OSRC_CLAUDE_USER_CONFIG") == "1":
-        return []
-    return ["--strict-mcp-config", "--mcp-config", NO_SERVERS]
+        return own if granted else []
+    return ["--strict-mcp-config", *own]
 
 
 def permissions(verb: Verb, allowed: str | None, granted: tuple[str, ...] = ()) -> list[str]:

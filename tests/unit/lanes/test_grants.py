@@ -76,6 +76,14 @@ def test_claude_gets_the_granted_servers_and_no_other(verb: Verb) -> None:
     assert launch.argv[launch.argv.index("--allowedTools") + 1].endswith(",mcp__x")
 
 
+def test_a_grant_joins_servers_that_are_let_in_anyway() -> None:
+    host = Host(environment={"OSRC_CLAUDE_USER_CONFIG": "1"}, executables={"claude": "/bin/claude"})
+    asked = CLAUDE.plan(Task(verb=Verb.RUN, prompt="p", cwd="/w", servers=("x",)), host)
+    assert isinstance(asked, Launch)
+    assert "--strict-mcp-config" not in asked.argv
+    assert "{job}/mcp.json" in asked.argv
+
+
 def test_what_can_not_be_honoured_is_refused() -> None:
     assert "MCP" in refused(servers=(SERVER,), lane=LOCAL).message
     assert "no road" in refused(TIDY, lane=replace(LOCAL, skills=Road.NONE)).message
