@@ -1,6 +1,6 @@
 """Whether an installed CLI is still the one its lane was written for: its version, and the options we give it.
 
-Runs ``--version`` and ``--help`` of the CLI and nothing else of it: no model, no account, no network of ours.
+Runs ``--version`` and ``--help`` of the CLI, and where a turn is asked for, that: no account, no real model.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from ..lanes.launching import version_tuple
 from ..lanes.option_words import offered, used
 from ..state.settings import Settings
 from .host import host_for, probe, run_quick
+from .rehearsal import Rehearsal, rehearse
 
 HELP_S = 30.0
 """Longest wait for one help text (cline needs 4 s on two cores)."""
@@ -21,7 +22,7 @@ HELP_S = 30.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sighting:
-    """What was seen of one lane's program. ``verdict``: same, changed, untested, absent or unchecked."""
+    """What was seen of one lane's program. ``verdict``: same, changed, broken, untested, absent or unchecked."""
 
     lane: str
     verdict: str
@@ -31,11 +32,16 @@ class Sighting:
     """How many options of ours were looked up in its help."""
     gone: tuple[str, ...] = ()
     """Those that its help no longer names."""
+    turn: bool | None = None
+    """Whether a turn against a scripted model went as the lane reads it; None: none was played."""
     notes: tuple[str, ...] = ()
 
 
-def look(lane: Lane, environment: Mapping[str, str], settings: Settings) -> Sighting:
-    """Return what the installed program says of itself, against what ``lane`` expects."""
+def look(lane: Lane, environment: Mapping[str, str], settings: Settings, *, turn: bool = False) -> Sighting:
+    """Return what the installed program says of itself, against what ``lane`` expects.
+
+    ``turn``: also have it play one against a scripted model, where it can be led to one.
+    """
     ready = probe(lane, environment, settings)
     host = host_for(lane, environment, settings)
     program = host.executables.get(lane.binary) if lane.binary else None
@@ -48,7 +54,13 @@ def look(lane: Lane, environment: Mapping[str, str], settings: Settings) -> Sigh
     looked, gone, notes = _options(lane, host, program, environment)
     if age := _against(ready.version, lane.tested_versions):
         notes.insert(0, age)
+    played = rehearse(lane, environment) if turn else Rehearsal(ok=None)
+    if turn and played.ok is None:
+        notes.append("it can't be led to a scripted model: no turn was played")
+    notes += played.notes
     verdict = "changed" if gone else "unchecked" if not looked else "same" if ready.tested else "untested"
+    if played.ok is False:
+        verdict = "broken"
     return Sighting(
         lane=lane.name,
         verdict=verdict,
@@ -56,6 +68,7 @@ def look(lane: Lane, environment: Mapping[str, str], settings: Settings) -> Sigh
         tested=lane.tested_versions,
         options=looked,
         gone=tuple(gone),
+        turn=played.ok,
         notes=tuple(notes),
     )
 

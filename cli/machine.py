@@ -51,12 +51,12 @@ def probe_all(lanes: Sequence[Lane], known: Settings) -> list[Readiness]:
         return list(pool.map(lambda one: probe(one, os.environ, known), lanes))
 
 
-def canaries(lanes: Sequence[Lane], known: Settings) -> list[Sighting]:
-    """Return what the lanes' programs say of themselves, in order. Each may take seconds."""
+def canaries(lanes: Sequence[Lane], known: Settings, *, turn: bool) -> list[Sighting]:
+    """Return what the lanes' programs say of themselves, in order; ``turn``: and how one turn of each went."""
     if not lanes:
         return []
     with ThreadPoolExecutor(max_workers=min(len(lanes), 4)) as pool:
-        return list(pool.map(lambda one: look(one, os.environ, known), lanes))
+        return list(pool.map(lambda one: look(one, os.environ, known, turn=turn), lanes))
 
 
 def usable_lanes(lanes: Registry) -> tuple[list[Lane], list[str]]:

@@ -19,18 +19,23 @@ if TYPE_CHECKING:
 
 @click.command(cls=Command)
 @click.argument("names", metavar="[LANE]...", nargs=-1)
+@click.option("--turn", is_flag=True, help="Also have each play one turn against a scripted model.")
 @click.pass_obj
-def canary(options: Globals, names: tuple[str, ...]) -> int:
+def canary(options: Globals, names: tuple[str, ...], turn: bool) -> int:
     """Look whether the installed CLIs still are what their lanes were tested with.
 
-    Asks each for its version and its help, and says which options that Outsourcerer uses are gone. No model
-    is asked and no account is used: that it answers is not shown by this. Without LANE, every lane whose
-    program is here. Exit code 1 when an option is gone, or a LANE that was named is absent.
+    Asks each for its version and its help, and says which options that Outsourcerer uses are gone. With --turn,
+    each that can be led to a server of ours plays one turn there, in an empty home that is removed afterwards:
+    does its lane still understand what it prints? No real model is asked and no account is used, so whether you
+    are signed in is not shown by this. (What a CLI sends to its maker by itself, it may send.)
+
+    Without LANE, every lane whose program is here. Exit code 1 when an option is gone, a turn went wrong, or a
+    LANE that was named is absent.
     """
     lanes = machine.registry(full_home(os.environ, options.home))
     named = [machine.lane(lanes, name) for name in names]
     found, problems = (named, []) if named else machine.usable_lanes(lanes)
-    seen = machine.canaries(found, machine.settings())
+    seen = machine.canaries(found, machine.settings(), turn=turn)
     shown = seen if named else [one for one in seen if one.verdict != "absent" and one.version is not None]
     if options.json:
         answer_json({"lanes": [_object(one) for one in shown], "problems": problems})
@@ -38,7 +43,7 @@ def canary(options: Globals, names: tuple[str, ...]) -> int:
         _print(shown)
         for problem in problems:
             say(f"problem: {problem}")
-    bad = {"changed", "absent"}
+    bad = {"changed", "broken", "absent"}
     return 1 if any(one.verdict in bad for one in shown) else 0
 
 
@@ -46,11 +51,12 @@ def _print(seen: list[Sighting]) -> None:
     if not seen:
         say("no lane here has a program to look at: osrc lanes says what is missing")
         return
-    rows = [("LANE", "VERDICT", "VERSION", "OPTIONS", "NOTES")]
+    rows = [("LANE", "VERDICT", "VERSION", "OPTIONS", "TURN", "NOTES")]
     for one in seen:
         notes = [f"gone: {', '.join(one.gone)}"] if one.gone else []
         looked = f"{one.options - len(one.gone)} of {one.options} there" if one.options else "-"
-        rows.append((one.lane, one.verdict, one.version or "-", looked, "; ".join([*notes, *one.notes]) or "-"))
+        turn = {True: "well", False: "not well", None: "-"}[one.turn]
+        rows.append((one.lane, one.verdict, one.version or "-", looked, turn, "; ".join([*notes, *one.notes]) or "-"))
     answer("\n".join(columns(rows)))
 
 
@@ -62,5 +68,6 @@ def _object(one: Sighting) -> dict[str, object]:
         "tested_versions": list(one.tested),
         "options": one.options,
         "gone": list(one.gone),
+        "turn": one.turn,
         "notes": list(one.notes),
     }

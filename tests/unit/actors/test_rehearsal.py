@@ -1,0 +1,138 @@
+"""One turn of a CLI against the scripted model: what counts as well, and what is said where it is not."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+import urllib.request
+from pathlib import Path
+
+import psutil
+import pytest
+from outsourcerer.actors.rehearsal import SENTENCE, Rehearsal, rehearse
+from outsourcerer.actors.scripted_model import DIALECTS, ScriptedModel
+from outsourcerer.lanes.registry import builtin, names
+from outsourcerer.lanes.scenes import scene
+
+CLAUDE = f"""#!{sys.executable}
+import json, os, sys, time, urllib.request
+if "--version" in sys.argv:
+    sys.exit(print("2.1.332 (Claude Code)"))
+assert os.listdir(os.environ["HOME"]) == [] and "OPENAI_API_KEY" not in os.environ
+body = json.dumps({{"model": "m", "messages": [sys.stdin.read()]}}).encode()
+def ask():
+    url = os.environ["ANTHROPIC_BASE_URL"] + "/v1/messages"
+    with urllib.request.urlopen(urllib.request.Request(url, body)) as answer:
+        return json.load(answer)["content"][0]["text"]
+def say(**row):
+    print(json.dumps(row), flush=True)
+def end(text, **row):
+    say(type="result", subtype="success", is_error=False, result=text, session_id="s", usage={{}}, **row)
+say(type="system", subtype="init", session_id="s", model="m")
+"""
+
+
+def played(folder: Path, script: str, turn_s: float = 30.0) -> Rehearsal:
+    folder.mkdir()
+    (folder / "claude").write_text(CLAUDE + script)
+    (folder / "claude").chmod(0o755)
+    environ = {"PATH": f"{folder}:/usr/bin:/bin", "HOME": "/nowhere", "OPENAI_API_KEY": "mine"}
+    return rehearse(builtin("claude"), environ, turn_s=turn_s)
+
+
+def test_a_turn_that_went_well(tmp_path: Path) -> None:
+    assert played(tmp_path / "bin", "end(ask())") == Rehearsal(ok=True)
+
+
+@pytest.mark.parametrize(
+    ("script", "note"),
+    [
+        ("ask(); end('Something else.')", "its answer is not what the model said"),
+        (f"end({SENTENCE!r})", "the prompt never reached the model"),
+        ("say(type='novelty', text='x'); end(ask())", "1 of its lines are not known to its lane"),
+        ("end(ask()); sys.exit(3)", "exit 3"),
+        ("ask()", "its turn did not end well: "),
+        ("sys.exit('unknown option --tools')", "unknown option --tools"),
+    ],
+)
+def test_a_turn_that_did_not_is_told_why(tmp_path: Path, script: str, note: str) -> None:
+    found = played(tmp_path / "bin", script)
+    assert found.ok is False
+    assert any(note in one for one in found.notes), found.notes
+
+
+def test_one_that_hangs_is_ended_with_its_children(tmp_path: Path) -> None:
+    script = f"""
+import subprocess
+child = subprocess.Popen(["sleep", "600"])
+open({str(tmp_path / "pid")!r}, "w").write(str(child.pid))
+ask(); time.sleep(600)
+"""
+    found = played(tmp_path / "bin", script, turn_s=5.0)
+    assert found.ok is False
+    assert "it was ended: it took too long" in found.notes
+    end = time.monotonic() + 20
+    while alive(int((tmp_path / "pid").read_text())):
+        assert time.monotonic() < end, "its child lives on"
+        time.sleep(0.05)
+
+
+def alive(pid: int) -> bool:
+    """Whether it runs; one that has ended and was not collected does not."""
+    try:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
+def test_a_lane_without_a_scene_plays_nothing() -> None:
+    assert rehearse(builtin("warp"), {"PATH": "/nowhere"}) == Rehearsal(ok=None)
+
+
+def test_a_lane_without_its_program_says_so() -> None:
+    found = rehearse(builtin("claude"), {"PATH": "/nowhere"})
+    assert found.ok is False
+    assert found.notes[0].startswith("its lane refuses: ")
+
+
+@pytest.mark.parametrize("name", names())
+def test_a_scene_leads_nowhere_but_to_the_server(name: str) -> None:
+    made = scene(name, "http://127.0.0.1:1")
+    if made is not None:
+        text = json.dumps([*made.environment.values(), *made.files.values()])
+        assert text.count("http") == text.count("http://127.0.0.1:1") > 0
+
+
+ASKED = {
+    "messages": "/v1/messages",
+    "responses": "/v1/responses",
+    "chat": "/v1/chat/completions",
+    "gemini": "/v1beta/models/m:streamGenerateContent?alt=sse",
+}
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_each_dialect_says_the_sentence(dialect: str) -> None:
+    with ScriptedModel(SENTENCE) as model:
+        body = json.dumps({"model": "m", "stream": True, "said": "hello"}).encode()
+        with urllib.request.urlopen(urllib.request.Request(model.url + ASKED[dialect], body), timeout=20) as answer:
+            assert answer.headers["content-type"] == "text/event-stream"
+            lines = answer.read().decode().split("\n\n")
+        whole = urllib.request.Request(model.url + ASKED[dialect].replace(":streamG", ":g"), b"\xff not json")
+        with urllib.request.urlopen(whole, timeout=20) as answer:
+            assert SENTENCE in json.dumps(json.load(answer))
+        assert model.heard == [body, b"\xff not json"]
+    data = [line.partition("data: ")[2] for line in lines if line.strip()]
+    assert sum(SENTENCE in one for one in data) >= 1
+    assert all(one == "[DONE]" or isinstance(json.loads(one), dict) for one in data)
+
+
+def test_what_is_no_question_is_not_heard() -> None:
+    with ScriptedModel(SENTENCE) as model:
+        with urllib.request.urlopen(f"{model.url}/v1/models", timeout=20) as answer:
+            assert json.load(answer)["data"]
+        for path, said in (("/v1/messages/count_tokens", {"input_tokens": 100}), ("/telemetry", {})):
+            with urllib.request.urlopen(urllib.request.Request(model.url + path, b"{}"), timeout=20) as answer:
+                assert json.load(answer) == said
+        assert model.heard == []
