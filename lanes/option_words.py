@@ -24,9 +24,9 @@ _PLACE = "http://127.0.0.1:9/v1"
 def used(lane: Lane, host: Host) -> Mapping[tuple[str, ...], frozenset[str]]:
     """Return the options that ``lane`` gives its program, by the command they belong to (``()``: the program's own).
 
-    Every verb is planned, with and without a model and an effort. What the lane lacks on this machine but
-    its program (keys, servers) is made up: nothing of it is run. Empty where the program is not there, or
-    is started by a delegate of ours.
+    Every verb is planned, with and without a model, an effort, and a conversation to go on with. What the lane
+    lacks on this machine but its program (keys, servers) is made up: nothing of it is run. Empty where the
+    program is not there, or is started by a delegate of ours.
     """
     program = host.executables.get(lane.binary) if lane.binary else None
     found: dict[tuple[str, ...], set[str]] = {}
@@ -48,9 +48,11 @@ def _plans(lane: Lane, host: Host) -> Iterator[Launch]:
         server_models=host.server_models or ("a-model",),
     )
     for verb, model, effort in itertools.product((verb for verb in Verb if verb in lane.verbs), _MODELS, _EFFORTS):
-        plan = lane.plan(Task(verb=verb, prompt="two words", cwd="/", model=model, effort=effort), complete)
-        if isinstance(plan, Launch):
-            yield plan
+        task = Task(verb=verb, prompt="two words", cwd="/", model=model, effort=effort)
+        for asked in (task, replace(task, conversation="a-conversation")) if lane.resume else (task,):
+            plan = lane.plan(asked, complete)
+            if isinstance(plan, Launch):
+                yield plan
 
 
 def _split(words: tuple[str, ...]) -> tuple[tuple[str, ...], frozenset[str]]:

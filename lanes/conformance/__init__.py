@@ -23,6 +23,7 @@ from .planning import (
     never_interprets_a_prompt,
     plans_a_clean_command,
     refuses_what_no_program_reads,
+    takes_up_the_conversation_it_is_told,
 )
 from .reading import (
     claims_no_success_it_has_not_seen,
@@ -44,6 +45,7 @@ CHECKS: Mapping[str, Callable[[Subject], None]] = {
         plans_a_clean_command,
         never_interprets_a_prompt,
         refuses_what_no_program_reads,
+        takes_up_the_conversation_it_is_told,
         keeps_secrets_out_of_sight,
         reads_any_cut_alike,
         survives_any_bytes,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections import Counter
+from dataclasses import replace
 from pathlib import PurePath
 
 from ...messages.refusals import RefusalCode, Refused
@@ -15,6 +16,7 @@ from .subject import ContractError, Subject, launched, require
 
 SECRET = "sk-0123456789-secret"  # noqa: S105 - a made-up one that the checks look for
 SECRET_NAMES = ("ANTHROPIC_API_KEY", "CODEX_API_KEY", "OPENAI_API_KEY", "OSRC_LOCAL_KEY", "CLAUDE_CODE_OAUTH_TOKEN")
+_PLACE, _CONVERSATION = "{conversation}", "0f1e2d3c-conversation"
 HOSTILE_PROMPTS = (
     "plain",
     "two\nlines\r\n\ttabbed",
@@ -94,6 +96,23 @@ def _others(plan: Launch, prompt: str, subject: Subject) -> Counter[str]:
     return Counter(
         item for item in plan.argv if not _says(item, prompt, subject) and not any(path in item for path in files)
     )
+
+
+def takes_up_the_conversation_it_is_told(subject: Subject) -> None:
+    """The words of ``Lane.resume`` are added to the command and nothing else is, or the plan is refused."""
+    lane = subject.lane
+    require(lane.resume or lane.no_resume.strip(), "no word on why a conversation can't be continued")
+    if not lane.resume:
+        return
+    require(any(_PLACE in word for word in lane.resume), f"no {_PLACE} in the words that continue one")
+    for verb in subject.verbs:
+        task = subject.task(verb=verb)
+        result = lane.plan(replace(task, conversation=_CONVERSATION), subject.host)
+        if isinstance(result, Refused):
+            continue
+        told = Counter(word.replace(_PLACE, _CONVERSATION) for word in lane.resume)
+        added = Counter(result.argv) - Counter(launched(subject, task).argv)
+        require(added == told, f"{verb}: {sorted(added)} was added to continue, not {sorted(told)}")
 
 
 def refuses_what_no_program_reads(subject: Subject) -> None:

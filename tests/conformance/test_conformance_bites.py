@@ -126,6 +126,10 @@ BROKEN: dict[str, tuple[Lane, str]] = {
     "a program looked up by somebody else": (with_plan(relative), "plans_a_clean_command"),
     "a shell string": (with_plan(shell_string), "never_interprets_a_prompt"),
     "a NUL cut out in silence": (with_plan(never_refuses), "refuses_what_no_program_reads"),
+    "another conversation than was told": (
+        replace(GOOD, resume=("--resume", "{conversation}")),
+        "takes_up_the_conversation_it_is_told",
+    ),
     "a key in the command": (with_plan(keyed), "keeps_secrets_out_of_sight"),
     "a key in a file": (with_plan(keyed_file), "keeps_secrets_out_of_sight"),
     "lines end where chunks do": (with_parser(ByChunk), "reads_any_cut_alike"),
