@@ -46,7 +46,7 @@ def end(number: Any, reason: str = "end_turn") -> None:
 
 def prompt(number: Any) -> None:
     if MODE == "die":
-        sys.exit("boom: connection refused")
+        sys.exit("Error: connection refused")
     if MODE == "wait":
         say("waiting")
         while (json.loads(sys.stdin.readline()))["method"] != "session/cancel":

@@ -48,7 +48,7 @@ def test_a_turn(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("mode", "failure", "words"),
     [
-        ("die", "transport", "boom: connection refused"),
+        ("die", "transport", "Error: connection refused"),
         ("noise", "launch", "usage: fake"),
         ("auth", "auth", "Authentication required"),
         ("huge", "task", "bytes"),
