@@ -10,6 +10,7 @@ from ..actors.canary import Sighting, look
 from ..actors.host import probe
 from ..actors.lane_book import LaneBook
 from ..actors.model_book import ModelBook
+from ..actors.rehearsal import Rehearsal, ping
 from ..lanes.contract import Lane, Readiness
 from ..lanes.registry import Registry
 from ..messages.refusals import Refused
@@ -57,6 +58,14 @@ def canaries(lanes: Sequence[Lane], known: Settings, *, turn: bool) -> list[Sigh
         return []
     with ThreadPoolExecutor(max_workers=min(len(lanes), 4)) as pool:
         return list(pool.map(lambda one: look(one, os.environ, known, turn=turn), lanes))
+
+
+def pings(lanes: Sequence[Lane], known: Settings) -> list[Rehearsal]:
+    """Return how each lane answered one short question to its real model, in order."""
+    if not lanes:
+        return []
+    with ThreadPoolExecutor(max_workers=min(len(lanes), 4)) as pool:
+        return list(pool.map(lambda one: ping(one, os.environ, known), lanes))
 
 
 def usable_lanes(lanes: Registry) -> tuple[list[Lane], list[str]]:

@@ -44,14 +44,16 @@ class Finding:
 
 @click.command(cls=Command)
 @click.option("--strict", is_flag=True, help="Warnings fail too.")
+@click.option("--ping", is_flag=True, help="Also ask each lane that is here for one word; that costs what it costs.")
 @click.pass_obj
-def doctor(options: Globals, strict: bool) -> int:
+def doctor(options: Globals, strict: bool, ping: bool) -> int:
     """Check the state home, settings, supervisor, lanes and leftovers; say what to fix.
 
     Exit code 1 when something fails (with --strict: or is doubtful).
     """
     home = full_home(os.environ, options.home)
-    findings = [finding for check in CHECKS for finding in _safely(check, home)]
+    checks = (*CHECKS, _ping) if ping else CHECKS
+    findings = [finding for check in checks for finding in _safely(check, home)]
     bad = {"fail", "warn"} if strict else {"fail"}
     healthy = not any(finding.level in bad for finding in findings)
     if options.json:
@@ -160,6 +162,22 @@ def _lanes(home: Home) -> Iterator[Finding]:
         yield Finding("lanes", "warn", problem)
     if not usable:
         yield Finding("lanes", "fail", "no lane can run anything here", "osrc lanes")
+
+
+def _ping(home: Home) -> Iterator[Finding]:
+    """Ask each lane that is here a question: only its answer shows that a sign-in holds."""
+    found, _ = machine.usable_lanes(machine.registry(home))
+    known = machine.settings()
+    ready = machine.probe_all(found, known)
+    here = [lane for lane, state in zip(found, ready, strict=True) if state.level.value != "absent"]
+    for lane, answered in zip(here, machine.pings(here, known), strict=True):
+        words = "; ".join(answered.notes)
+        if answered.ok is None:
+            yield Finding("ping", "note", f"{lane.name}: was not asked: {words}")
+        elif answered.ok:
+            yield Finding("ping", "ok", f"{lane.name}: answers")
+        else:
+            yield Finding("ping", "warn", f"{lane.name}: {words}", f"osrc lanes show {lane.name}")
 
 
 def _disk(home: Home) -> Iterator[Finding]:

@@ -10,10 +10,12 @@ from pathlib import Path
 
 import psutil
 import pytest
-from outsourcerer.actors.rehearsal import SENTENCE, Rehearsal, rehearse
+from fakes.osrc_process import osrc, parsed
+from outsourcerer.actors.rehearsal import SENTENCE, Rehearsal, ping, rehearse
 from outsourcerer.actors.scripted_model import DIALECTS, ScriptedModel
 from outsourcerer.lanes.registry import builtin, names
 from outsourcerer.lanes.scenes import scene
+from outsourcerer.state.settings import Settings
 
 CLAUDE = f"""#!{sys.executable}
 import json, os, sys, time, urllib.request
@@ -84,6 +86,51 @@ def alive(pid: int) -> bool:
         return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:
         return False
+
+
+def pinged(folder: Path, script: str) -> Rehearsal:
+    """Ask a claude that is signed in to a scripted model, in a home with something in it."""
+    (folder / "bin").mkdir()
+    (folder / "bin" / "claude").write_text(CLAUDE.replace("== []", "!= []") + script)
+    (folder / "bin" / "claude").chmod(0o755)
+    with ScriptedModel("OK") as model:
+        environ = {"PATH": f"{folder / 'bin'}:/usr/bin:/bin", "HOME": str(folder), "ANTHROPIC_BASE_URL": model.url}
+        return ping(builtin("claude"), environ | {"CLAUDECODE": "1"}, Settings.load({}, None), turn_s=30.0)
+
+
+@pytest.mark.parametrize(
+    ("script", "expected"),
+    [
+        ("assert 'CLAUDECODE' not in os.environ and os.listdir() == []; end(ask())", Rehearsal(ok=True)),
+        ("ask(); end('')", Rehearsal(ok=False, notes=("it answered nothing",))),
+    ],
+)
+def test_a_ping_is_a_turn_as_the_person(tmp_path: Path, script: str, expected: Rehearsal) -> None:
+    assert pinged(tmp_path, script) == expected
+
+
+def test_a_ping_that_fails_is_told_why(tmp_path: Path) -> None:
+    found = pinged(tmp_path, "sys.exit('Invalid API key')")
+    assert found.ok is False
+    assert any("Invalid API key" in note for note in found.notes)
+
+
+def test_a_lane_that_can_not_be_asked_was_not() -> None:
+    assert ping(builtin("tokenrouter"), {"PATH": "/nowhere", "HOME": "/nowhere"}, Settings.load({}, None)).ok is None
+
+
+def test_doctor_pings_only_what_is_here_and_only_when_told(tmp_path: Path) -> None:
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "claude").write_text(CLAUDE.replace("== []", "!= []") + "end(ask())")
+    (tmp_path / "bin" / "claude").chmod(0o755)
+    with ScriptedModel("OK") as model:
+        environ = {"PATH": f"{tmp_path / 'bin'}:/usr/bin:/bin", "HOME": str(tmp_path), "ANTHROPIC_BASE_URL": model.url}
+        rows = parsed(osrc(tmp_path / "osrc", "doctor", "--ping", "--json", **environ))["findings"]
+        assert ("ping", "ok", "claude: answers") in [(row["section"], row["level"], row["text"]) for row in rows]
+        asked = len(model.heard)
+        rows = parsed(osrc(tmp_path / "osrc", "doctor", "--json", **environ))["findings"]
+        assert not [row for row in rows if row["section"] == "ping"]
+        assert len(model.heard) == asked > 0
 
 
 def test_a_lane_without_a_scene_plays_nothing() -> None:
