@@ -86,7 +86,7 @@ def plan(words: tuple[str, ...], task: Task, host: Host) -> Launch | Refused:
 def probe(words: tuple[str, ...], facts: ProbeFacts) -> Readiness:
     """Judge by the program alone: whether it speaks the protocol is only known by asking it."""
     if not words:
-        return Readiness(level=ReadinessLevel.INSTALLED, detail="any ACP agent, by its command", fix=HINT)
+        return Readiness(level=ReadinessLevel.ABSENT, detail="an agent is a lane once its command is named", fix=HINT)
     program = _program(words, facts.host)
     if program is None:
         fix = f"Install {words[0]}, or name it by an absolute path."

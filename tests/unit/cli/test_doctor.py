@@ -1,4 +1,4 @@
-"""``osrc doctor`` tells what the CLIs keep on disk for themselves."""
+"""``osrc doctor``: what the CLIs keep on disk for themselves, and which lanes are none without a program."""
 
 from __future__ import annotations
 
@@ -33,3 +33,13 @@ def test_a_large_one_is_named_with_its_lanes(tmp_path: Path, monkeypatch: pytest
         ("note", "~/.codex (codex, codexor) takes 3 MiB"),
         ("ok", "the CLIs of the lanes keep 3 MiB of their own state"),
     ]
+
+
+def test_no_cli_makes_no_lane(tmp_path: Path) -> None:
+    environ = {"HOME": str(tmp_path / "person"), "PATH": "/nowhere", "OSRC_LOCAL_URL": "http://127.0.0.1:9/v1"}
+    done = osrc(tmp_path / "osrc", "doctor", "--json", **environ)
+    lanes = {row["text"].partition(": ")[0]: row for row in parsed(done)["findings"] if row["section"] == "lanes"}
+    here = {name for name, row in lanes.items() if row["level"] == "ok"}
+    assert here <= {"embedded", "local"}, "what needs a program is not here without one"
+    assert lanes["acp"]["level"] == "note"
+    assert lanes["acp"]["fix"]
