@@ -12,12 +12,12 @@ KEY = "sk-or-x"
 
 
 @pytest.mark.parametrize(
-    ("credits", "refused"),
+    ("told", "refused"),
     [((10.0, 10.0), True), ((10.0, 11.0), True), ((10.0, 9.5), False), ((0.0, 0.0), True), (None, False)],
 )
-def test_only_a_known_zero_refuses(credits: tuple[float, float] | None, refused: bool) -> None:
+def test_only_a_known_zero_refuses(told: tuple[float, float] | None, refused: bool) -> None:
     with ModelServer([], key=KEY) as server:
-        server.credits = credits
+        server.credits = told
         answer = refuse_empty(Account(server.url, KEY), "v/model")
         assert isinstance(answer, Refused) is refused
         if credits is not None:

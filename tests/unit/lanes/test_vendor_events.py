@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from outsourcerer.lanes.vehicles.claude_code.events import ClaudeParser
-from outsourcerer.lanes.vehicles.codex_cli.events import CodexParser
 from outsourcerer.lanes.contract import Stream
 from outsourcerer.lanes.framing import LINE_CAP
+from outsourcerer.lanes.vehicles.claude_code.events import ClaudeParser
+from outsourcerer.lanes.vehicles.codex_cli.events import CodexParser
 from outsourcerer.messages.job import ExitStatus
 from outsourcerer.messages.lane_events import (
     LANE_EVENT,
