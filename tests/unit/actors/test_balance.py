@@ -21,7 +21,7 @@ def test_only_a_known_zero_refuses(told: tuple[float, float] | None, refused: bo
         answer = refuse_empty(Account(server.url, KEY), "v/model")
         assert isinstance(answer, Refused) is refused
         if credits is not None:
-            assert credits_left(Account(server.url, KEY)) == credits[0] - credits[1]
+            assert credits_left(Account(server.url, KEY)) == told[0] - told[1]
 
 
 def test_a_free_model_needs_none_and_nobody_is_asked() -> None:
