@@ -20,7 +20,7 @@ def test_only_a_known_zero_refuses(told: tuple[float, float] | None, refused: bo
         server.credits = told
         answer = refuse_empty(Account(server.url, KEY), "v/model")
         assert isinstance(answer, Refused) is refused
-        if credits is not None:
+        if told is not None:
             assert credits_left(Account(server.url, KEY)) == told[0] - told[1]
 
 
