@@ -45,7 +45,7 @@ def _ask(reach: Reach, selection: dict[str, Any]) -> tuple[list[Job], int] | Non
 
 
 class _Files:
-    """The state home, read without a supervisor. A live record whose processes are gone shows as interrupted."""
+    """The state home, read without a supervisor. A live record whose processes are gone awaits its verdict."""
 
     def __init__(self, root: str) -> None:
         self._root = root
@@ -88,12 +88,12 @@ class _Files:
         from ..state.views import derive, job_object  # noqa: PLC0415 - not on the warm path
 
         now = time.time()
-        return [
-            job_object(derive(record, look, exit_seen=self._exit_seen(record)), self._root, now) for record in records
-        ]
+        return [job_object(derive(record, look), self._root, now) for record in records]
 
-    def _exit_seen(self, record: Job) -> bool:
-        return os.path.exists(f"{self._root}/jobs/{record.get('job_id')}/exit.json")  # noqa: PTH110 - a plain system call
+
+def verdict_due(job: Job) -> bool:
+    """Whether a job's processes are gone and nobody has judged it: a supervisor has to be started for that."""
+    return job.get("supervision") == "none"
 
 
 def no_such_job(token: str) -> CliError:
