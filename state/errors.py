@@ -88,5 +88,13 @@ def from_os_error(error: OSError, path: str | os.PathLike[str], doing: str = "wr
             f"can't {doing} {where}: it is a symbolic link, and none is followed here",
             "put the real file or folder there",
         )
+    if error.errno in (errno.ENXIO, errno.EISDIR):
+        return not_regular(path)
     reason = error.strerror or type(error).__name__
     return StateError("state_unwritable", f"can't {doing} {where}: {reason}", HOME_FIX)
+
+
+def not_regular(path: str | os.PathLike[str], code: Code = "state_damaged") -> StateError:
+    """Return the sentence for a FIFO, a folder, a socket or a device where a file of ours should be."""
+    where = printable(path)
+    return StateError(code, f"{where} is not a regular file: it is not used", f"remove it: {where}")

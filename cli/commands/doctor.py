@@ -79,7 +79,9 @@ def _platform(_home: Home) -> Iterator[Finding]:
 
 
 def _home(home: Home) -> Iterator[Finding]:
-    home.preflight()
+    if not home.look():
+        yield Finding("home", "ok", f"{home.root} does not exist yet; the first command that needs it creates it")
+        return
     free = shutil.disk_usage(home.root).free
     text = f"{home.root} can be written, {free // 2**20:,} MiB free"
     if free < _LOW_DISK:
