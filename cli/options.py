@@ -13,6 +13,7 @@ from typing import Any
 import click
 
 from ..messages.vocabulary import Effort, Tier
+from .output import answer
 
 CONTEXT = {"help_option_names": [], "max_content_width": 100}
 
@@ -42,7 +43,7 @@ def _keep(context: click.Context, parameter: click.Parameter, value: object) -> 
 
 def _show_help(context: click.Context, _parameter: click.Parameter, value: bool) -> None:
     if value and not context.resilient_parsing:
-        click.echo(context.get_help())
+        answer(context.get_help())
         context.exit()
 
 

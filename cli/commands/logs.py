@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 
 import click
@@ -12,7 +11,7 @@ from ..errors import CliError
 from ..following import terminal
 from ..looking import Job, named
 from ..options import Command, Globals
-from ..output import answer_json, flush, say
+from ..output import answer, answer_bytes, answer_json, flush, say
 from ..reach import Reach
 from ..render.plain import strip_controls
 from ..tailing import added, tail
@@ -61,11 +60,10 @@ def write(data: bytes, *, raw: bool) -> None:
     if not data:
         return
     if raw:
-        sys.stdout.flush()
-        sys.stdout.buffer.write(data)
+        answer_bytes(data)
     else:
-        sys.stdout.write(strip_controls(data.decode("utf-8", "replace")))
-    flush()
+        answer(data.decode("utf-8", "replace"), end="")
+        flush()
 
 
 class _Ended:

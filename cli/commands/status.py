@@ -43,7 +43,7 @@ def status(options: Globals, ids: tuple[str, ...], everything: bool, state: str 
         say("no jobs" + (f" in state {state}" if state else ""))
         return
     width = terminal_width(1) if is_terminal(sys.stdout) else None
-    answer("\n".join(job_table(jobs, width=width, colour=may_colour(sys.stdout))))
+    answer("\n".join(job_table(jobs, width=width, colour=may_colour(sys.stdout))), styled=True)
     if omitted and not options.quiet:
         say(f"{omitted} more; osrc status --all shows them")
 
