@@ -67,14 +67,16 @@ class _Files:
         return self._views(found)[0]
 
     def _is_there(self) -> bool:
-        """Whether there is a database. One that can't be looked at is: the reader says what is wrong."""
-        try:
-            os.lstat(self._database)
-        except (FileNotFoundError, NotADirectoryError):
-            return False
-        except OSError:
+        """Whether there is anything to read. What can't be looked at is: the reader says what is wrong."""
+        for path in (self._database, f"{self._root}/jobs"):
+            try:
+                os.lstat(path)
+            except (FileNotFoundError, NotADirectoryError):
+                continue
+            except OSError:
+                return True
             return True
-        return True
+        return False
 
     def _reader(self) -> Any:  # noqa: ANN401 - typed where it is made; the import stays off the warm path
         from ..state.reader import Reader  # noqa: PLC0415 - not on the warm path

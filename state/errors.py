@@ -35,6 +35,10 @@ HOME_FIX = "choose another folder with OSRC_HOME=/path/you/can/write, or add thi
 ROOM_FIX = "free some space, or choose another disk with OSRC_HOME=/path"
 
 
+REBUILD_FIX = "osrc supervisor restart rebuilds it from the job folders"
+"""What helps against a store that can't be believed."""
+
+
 class StateError(Exception):
     """The state layer can't do what was asked. ``str()`` is the sentence for a person."""
 
@@ -62,7 +66,7 @@ class DamagedStore(StateError):  # noqa: N818 - named for what it is; every erro
 
     def __init__(self, code: Code = "state_damaged", message: str = "", hint: str | None = None) -> None:
         """Keep the parts; all have a default."""
-        super().__init__(code, message or "the state database is damaged", hint)
+        super().__init__(code, message or "the state database is damaged", hint or REBUILD_FIX)
 
 
 def printable(path: str | os.PathLike[str]) -> str:
