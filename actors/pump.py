@@ -112,6 +112,14 @@ class Pump:
             tail = self._tails.get(job_id)
             return dict(tail.offsets) if tail else {}
 
+    def unread(self, job_id: str) -> int | None:
+        """Return how many bytes are still to be read after ``drain``; None before it, and once all is read."""
+        with self._condition:
+            tail = self._tails.get(job_id)
+            if tail is None or tail.ends is None:
+                return None
+            return max(0, sum(tail.ends.values()) - sum(tail.offsets.values()))
+
     def close(self) -> None:
         """End the thread and let go of all logs."""
         with self._condition:
