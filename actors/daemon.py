@@ -77,7 +77,7 @@ def _run(home: Home, lock: HomeLock) -> int:
     listener = listen(place)
     try:
         assembly = assemble(home, settings, listener=listener, attached=False, lock=lock)
-        _announce(home, place)
+        _announce(home, place, lock)
         _handle_signals(assembly)
         gc.collect()
         gc.freeze()
@@ -87,6 +87,7 @@ def _run(home: Home, lock: HomeLock) -> int:
     finally:
         with contextlib.suppress(OSError):
             place.unlink()
+        lock.sign(b"")
         with contextlib.suppress(OSError):
             home.supervisor_file.unlink()
     stopped_in_order = assembly.services.stopping.is_set()
@@ -127,10 +128,13 @@ def socket_path(home: Home) -> Path:
     raise trouble or OSError("no private folder with a path short enough for a socket")
 
 
-def _announce(home: Home, place: Path) -> None:
+def _announce(home: Home, place: Path, lock: HomeLock) -> None:
+    """Say who listens where; in the lock too, which nobody who tidies up takes away unnoticed."""
     me = identify(os.getpid()) or {"pid": os.getpid(), "started": 0, "boot_id": ""}
     said = {**me, "socket": os.fspath(place), "version": __version__, "protocol": PROTOCOL}
-    write_private(home.supervisor_file, json.dumps(said).encode())
+    data = json.dumps(said).encode()
+    lock.sign(data)
+    write_private(home.supervisor_file, data)
 
 
 def _handle_signals(assembly: Assembly) -> None:

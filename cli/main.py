@@ -6,7 +6,7 @@ from the first moment.
 
 from __future__ import annotations
 
-import _signal
+import _signal  # type: ignore[import-not-found]  # what ``signal`` wraps; the stubs leave it out
 import gc
 import os
 import sys
@@ -161,7 +161,7 @@ def _write_trace(error: Exception, arguments: list[str]) -> str | None:
         from .place import home_root  # noqa: PLC0415 - on the way to an error
 
         path = f"{home_root(os.environ)}/client.log"
-        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
         descriptor = os.open(path, flags, 0o600)
         with os.fdopen(descriptor, "a", encoding="utf-8", errors="replace") as file:
             if os.fstat(descriptor).st_size > _LOG_LIMIT:

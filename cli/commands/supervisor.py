@@ -32,6 +32,12 @@ def status(options: Globals) -> int:
     reach = Reach(options)
     seen = read_supervisor_file(reach.root)
     reply = _ask(seen["socket"], {"kind": "supervisor.status"}) if seen else None
+    if reply is None and seen is not None and _alive(seen):
+        raise CliError(
+            "supervisor_unavailable",
+            f"it runs (pid {seen.get('pid')}) but can't be reached at {seen['socket']}",
+            "osrc supervisor restart",
+        )
     if reply is None:
         if options.json:
             answer_json({"running": False, "home": reach.root})
@@ -113,6 +119,12 @@ def logs(options: Globals, lines: int, follows: bool) -> None:
     if follows:
         for part in added(path, offset, lambda: False):
             write(part, raw=False)
+
+
+def _alive(seen: dict[str, Any]) -> bool:
+    from .. import launch  # noqa: PLC0415 - processes are only looked at here
+
+    return launch.alive(seen)
 
 
 def _ask(socket: str, body: dict[str, str]) -> dict[str, Any] | None:
