@@ -216,6 +216,9 @@ class Dispatcher:
                 orphan = look(owner["pid"], owner["started"], owner["boot_id"]) == "gone"
             if orphan:
                 self.services.directory.tell("jobs", Adopt(record["job_id"]))
+        trouble = self.services.feed.trouble
+        if trouble is not None and views.is_live(record):
+            live = {**(live or {}), "note": f"this may be out of date: the journal can't be written ({trouble})"}
         return views.job_object(record, self._root, time.time(), live)
 
     @staticmethod
