@@ -231,7 +231,7 @@ def _text(setting: Setting, raw: object, place: str) -> str:
 
 def _number(setting: Setting, raw: object, place: str) -> float:
     whole = setting.kind == "count"
-    wanted = "a whole number, 0 or more" if whole else "a number, 0 or more"
+    wanted = f"a {'whole ' if whole else ''}number from {setting.least} to {setting.most}"
     if setting.unit:
         wanted += f" (in {'seconds' if setting.unit == 's' else setting.unit})"
     if isinstance(raw, bool) or not isinstance(raw, str | int | float):
@@ -240,7 +240,7 @@ def _number(setting: Setting, raw: object, place: str) -> float:
         value = float(raw)
     except (ValueError, OverflowError):
         raise _bad(setting, raw, place, wanted) from None
-    if not 0 <= value <= 1e12 or (whole and not value.is_integer()):
+    if not setting.least <= value <= setting.most or (whole and not value.is_integer()):
         raise _bad(setting, raw, place, wanted)
     return value
 
