@@ -28,7 +28,7 @@ from pathlib import Path
 from .. import __version__
 from ..messages.vocabulary import PROTOCOL
 from ..state.errors import StateError
-from ..state.files import write_private
+from ..state.files import open_regular, write_private
 from ..state.home import Home
 from ..state.identity import identify
 from ..state.settings import Settings, config_file, read_config
@@ -153,9 +153,9 @@ def _handle_signals(assembly: Assembly) -> None:
 def _begin_log(home: Home) -> None:
     """Log to stderr, which the starter pointed at the log file; a long one is kept once as ``.1``."""
     with contextlib.suppress(OSError):
-        if home.log_file.stat().st_size > LOG_LIMIT:
+        if home.log_file.lstat().st_size > LOG_LIMIT:
             home.log_file.replace(home.log_file.with_suffix(".log.1"))
-            descriptor = os.open(home.log_file, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+            descriptor = open_regular(home.log_file, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
             os.dup2(descriptor, 2)
             os.close(descriptor)
     logging.basicConfig(

@@ -133,6 +133,19 @@ def read_private(path: str | os.PathLike[str], limit: int) -> bytes | None:
     return data
 
 
+def open_regular(path: str | os.PathLike[str], flags: int = os.O_RDONLY, *, follow: bool = False) -> int:
+    """Return a descriptor of a regular file; a created one is 0600. Never waits for the other end of a FIFO.
+
+    Raises OSError, also for what is no regular file and, without ``follow``, for a symbolic link.
+    """
+    flags |= _CLOEXEC | _NONBLOCK | _BINARY | (0 if follow else _NOFOLLOW)
+    descriptor = os.open(path, flags, PRIVATE_FILE)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise OSError(errno.EINVAL, "it is not a regular file", os.fspath(path))
+    return descriptor
+
+
 def set_aside(path: Path, suffix: str, ending: str = "") -> Path | None:
     """Rename ``path`` to ``path`` + ``suffix`` (numbered when taken): the new path, or None when nothing is there.
 
