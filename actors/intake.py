@@ -384,7 +384,7 @@ def _choose(
         if isinstance(lane, Refused) or request.verb not in lane.verbs:
             continue
         readiness = probe(lane, environment, settings, ask_version=False)
-        if usable(readiness):
+        if usable(lane, readiness):
             return candidate
         missing.append(f"{lane.name}: {readiness.detail}")
     return Refused(

@@ -83,8 +83,17 @@ class BillingRow(_Table):
 
     kind: Literal["free", "plan", "metered", "unknown"] = "unknown"
     pool: Word | None = None
-    words: Word = "its cost is not known here"
+    words: Word | None = None
     plan: Word | None = None
+
+
+_COST_WORDS = {
+    "free": "$0, as the lane's file says",
+    "plan": "$0 cash, spends the plan's limits, as the lane's file says",
+    "metered": "is paid by use; how much is not known here",
+    "unknown": "its cost is not known here",
+}
+"""What is said of the cost where the file gives no words."""
 
 
 class EnvRow(_Table):
@@ -184,7 +193,7 @@ def _lane(name: str, row: LaneFile, source: str) -> Lane:
         billing=Billing(
             kind=row.billing.kind,
             pool=row.billing.pool or name,
-            words=row.billing.words,
+            words=row.billing.words or _COST_WORDS[row.billing.kind],
             plan=row.billing.plan,
         ),
         locality=Locality.LOCAL if row.local else Locality.CLOUD,
@@ -232,6 +241,13 @@ def _plan(name: str, row: LaneFile, task: Task, host: Host) -> Launch | Refused:
         "python": host.python,
     }
     items = (*row.argv[1:], *verb.argv)
+    used = {word for item in _flat(items) for word in _PLACEHOLDER.findall(item)}
+    if task.model not in (None, row.model) and "model" not in used:
+        return Refused(
+            code=RefusalCode.UNKNOWN_MODEL,
+            message=f"The lane {name} takes no model: its file has no {{model}} in argv.",
+            hint="leave out -m, or put {model} in the lane's file",
+        )
     if (refused := _unfit_for_argv(items, task, len(prompt))) is not None:
         return refused
     by_file = any("{prompt_file}" in word for word in _flat(items))
@@ -241,14 +257,21 @@ def _plan(name: str, row: LaneFile, task: Task, host: Host) -> Launch | Refused:
         env_strip=frozenset({*NESTING, *row.env.strip}),
         stdin=prompt if row.stdin == "prompt" else None,
         files=(PrivateFile(name=PROMPT_FILE, content=prompt),) if by_file else (),
+        notices=() if task.effort is None or "effort" in used else (_effort_notice(name, row, task.effort),),
     )
+
+
+def _effort_notice(name: str, row: LaneFile, effort: str) -> str:
+    reach = "is only asked for in the prompt's words" if row.scaffold else "does not reach its program"
+    return f"The lane {name} has no {{effort}} in its file: effort {effort} {reach}."
 
 
 def _program(row: LaneFile, host: Host) -> str | None:
     program = str(row.argv[0])
     if program == "{python}":
         return host.python
-    return program if PurePath(program).is_absolute() else host.executables.get(program)
+    named = program if PurePath(program).is_absolute() else None
+    return host.executables.get(program, named)  # one that was looked for and can't be executed is None
 
 
 def _unfit_for_argv(items: Argv, task: Task, size: int) -> Refused | None:
@@ -286,6 +309,8 @@ def _expand(items: Argv, values: dict[str, str]) -> Iterable[str]:
 def _probe(name: str, row: LaneFile, facts: ProbeFacts) -> Readiness:
     program = _program(row, facts.host)
     if program is None:
-        return Readiness(level=ReadinessLevel.ABSENT, detail=f"{row.argv[0]} is not on PATH", fix=_install(row))
+        absolute = PurePath(str(row.argv[0])).is_absolute()
+        missing = "can't be executed" if absolute else "is not on PATH"
+        return Readiness(level=ReadinessLevel.ABSENT, detail=f"{row.argv[0]} {missing}", fix=_install(row))
     version = version_of(facts.version_output)
     return Readiness(level=ReadinessLevel.INSTALLED, detail=f"{program}, declared as {name}", version=version)

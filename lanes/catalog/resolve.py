@@ -20,7 +20,7 @@ from .providers import ABSENT, CHANGED, SYNONYMS
 from .tiers import tier_of
 
 PREFERENCE = ("claude", "codex", "local", "embedded")
-"""The order in which a ready lane is taken when neither a lane nor a model was named."""
+"""The order in which a ready lane is taken when neither a lane nor a model was named; declared lanes come after."""
 
 _MODEL = re.compile(r"[A-Za-z0-9_.~/@+][A-Za-z0-9_.:/~+@ -]{0,1023}(\[[A-Za-z0-9]{1,16}\])?")
 
@@ -91,6 +91,7 @@ def resolve(  # noqa: PLR0913 - what was typed, what exists, and the settings
 
 def _choose(tier: Tier | None, lanes: Mapping[str, Tier]) -> ChooseByReadiness | Refused:
     names = [name for name in PREFERENCE if name in lanes]
+    names += sorted(set(lanes).difference(PREFERENCE))
     if not names:
         return _no_lane("any lane", lanes)
     found = tuple(Resolved(lane=name, model=None, tier=tier or lanes[name]) for name in names)
