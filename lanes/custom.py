@@ -25,6 +25,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
 
 from ..messages.refusals import RefusalCode, Refused
+from ..messages.sentences import what_is_wrong
 from ..messages.vocabulary import Tier, Verb
 from . import failures
 from .contract import (
@@ -158,9 +159,8 @@ def load(name: str, content: bytes, source: str) -> Lane | Refused:
     except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
         return _bad(source, f"not readable as TOML: {error}", "see osrc help lanes for an example")
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False, include_context=False)[0]
-        key = ".".join(str(part) for part in first["loc"]) or "the file"
-        return _bad(source, f"{key}: {first['msg'].removeprefix('Value error, ')}", "see osrc help lanes for the keys")
+        key, words = what_is_wrong(error)
+        return _bad(source, f"{key} {words}".strip(), "see osrc help lanes for the keys")
     return _lane(name, row, source)
 
 

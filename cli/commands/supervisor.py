@@ -10,7 +10,7 @@ import click
 from .. import exit_codes
 from ..client import Connection, NoConnectionError, ProtocolMismatchError
 from ..errors import CliError, SupervisorLostError
-from ..options import Command, Globals, Group
+from ..options import Command, Globals, Group, Whole
 from ..output import answer, answer_json, say
 from ..place import read_supervisor_file
 from ..reach import Reach
@@ -99,7 +99,7 @@ def restart(options: Globals) -> int:
 
 
 @supervisor.command("logs", cls=Command)
-@click.option("-n", "--lines", type=click.IntRange(min=0), default=60, metavar="N", help="Last N lines (default 60).")
+@click.option("-n", "--lines", type=Whole(), default=60, metavar="N", help="Last N lines (default 60).")
 @click.option("-f", "--follow", "follows", is_flag=True, help="Go on with what is added.")
 @click.pass_obj
 def logs(options: Globals, lines: int, follows: bool) -> None:
