@@ -94,7 +94,7 @@ def assemble(
         notices = Notices(fifo, directory)
     except (OSError, AttributeError) as error:
         log.warning("no named pipe can be had (%s): ends are noticed a little later", error)
-    max_jobs = int(settings.number("max_jobs") or 16)
+    max_jobs = int(settings.number("max_jobs") or 1)
     dispatcher = Dispatcher(
         services, book, socket=listener.getsockname() if listener is not None else "", max_jobs=max_jobs
     )

@@ -47,7 +47,7 @@ def choose(
             denied = refused
             continue
         readiness = probe(lane, environment, settings, ask_version=False)
-        if usable(readiness):
+        if usable(lane, readiness):
             return candidate
         missing.append(f"{lane.name}: {readiness.detail}")
     if denied is not None and not missing:

@@ -28,7 +28,7 @@ from pathlib import Path
 from .. import __version__
 from ..messages.vocabulary import PROTOCOL
 from ..state.errors import StateError
-from ..state.files import write_private
+from ..state.files import open_regular, write_private
 from ..state.home import Home
 from ..state.identity import identify
 from ..state.settings import Settings, config_file, read_config
@@ -77,7 +77,7 @@ def _run(home: Home, lock: HomeLock) -> int:
     listener = listen(place)
     try:
         assembly = assemble(home, settings, listener=listener, attached=False, lock=lock)
-        _announce(home, place)
+        _announce(home, place, lock)
         _handle_signals(assembly)
         gc.collect()
         gc.freeze()
@@ -87,6 +87,7 @@ def _run(home: Home, lock: HomeLock) -> int:
     finally:
         with contextlib.suppress(OSError):
             place.unlink()
+        lock.sign(b"")
         with contextlib.suppress(OSError):
             home.supervisor_file.unlink()
     stopped_in_order = assembly.services.stopping.is_set()
@@ -127,10 +128,13 @@ def socket_path(home: Home) -> Path:
     raise trouble or OSError("no private folder with a path short enough for a socket")
 
 
-def _announce(home: Home, place: Path) -> None:
+def _announce(home: Home, place: Path, lock: HomeLock) -> None:
+    """Say who listens where; in the lock too, which nobody who tidies up takes away unnoticed."""
     me = identify(os.getpid()) or {"pid": os.getpid(), "started": 0, "boot_id": ""}
     said = {**me, "socket": os.fspath(place), "version": __version__, "protocol": PROTOCOL}
-    write_private(home.supervisor_file, json.dumps(said).encode())
+    data = json.dumps(said).encode()
+    lock.sign(data)
+    write_private(home.supervisor_file, data)
 
 
 def _handle_signals(assembly: Assembly) -> None:
@@ -149,9 +153,9 @@ def _handle_signals(assembly: Assembly) -> None:
 def _begin_log(home: Home) -> None:
     """Log to stderr, which the starter pointed at the log file; a long one is kept once as ``.1``."""
     with contextlib.suppress(OSError):
-        if home.log_file.stat().st_size > LOG_LIMIT:
+        if home.log_file.lstat().st_size > LOG_LIMIT:
             home.log_file.replace(home.log_file.with_suffix(".log.1"))
-            descriptor = os.open(home.log_file, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+            descriptor = open_regular(home.log_file, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
             os.dup2(descriptor, 2)
             os.close(descriptor)
     logging.basicConfig(

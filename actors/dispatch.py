@@ -34,6 +34,7 @@ from ..messages.facts import FACT, Entry
 from ..messages.job import Identity, JobRequest
 from ..messages.refusals import RefusalCode, Refused
 from ..messages.replies import Accepted, Event, JobViews, Planned, Reply, Stopping, StreamEnded, SupervisorState
+from ..messages.sentences import what_is_wrong
 from ..messages.vocabulary import PROTOCOL, JobState
 from ..state import views
 from ..state.errors import StateError
@@ -219,6 +220,9 @@ class Dispatcher:
                 orphan = look(owner["pid"], owner["started"], owner["boot_id"]) == "gone"
             if orphan:
                 self.services.directory.tell("jobs", Adopt(record["job_id"]))
+        trouble = self.services.feed.trouble
+        if trouble is not None and views.is_live(record):
+            live = {**(live or {}), "note": f"this may be out of date: the journal can't be written ({trouble})"}
         return views.job_object(record, self._root, time.time(), live)
 
     @staticmethod
@@ -232,12 +236,12 @@ class Dispatcher:
                     message=f"there is no job {word!r}",
                     hint="osrc status --all lists the jobs there are",
                 )
-            if len(found) > 1 and found[0].get("label") != word:
+            if len(found) > 1:
                 some = ", ".join(record["job_id"] for record in found[:5])
                 return Refused(
                     code=RefusalCode.AMBIGUOUS_JOB,
                     message=f"{word!r} could be any of {len(found)} jobs: {some}" + (" ..." if len(found) > 5 else ""),
-                    hint="give more of the id",
+                    hint="give the id, or more of it",
                 )
             records.append(found[0])
         return records
@@ -305,6 +309,9 @@ class Dispatcher:
 
 def bad_request(error: ValidationError) -> Refused:
     """Name the field that is wrong."""
-    first = error.errors(include_url=False, include_input=False, include_context=False)[0]
-    place = ".".join(str(part) for part in first["loc"] if part != "function-after") or "command"
-    return Refused(code=RefusalCode.BAD_REQUEST, message=f"{place}: {first['msg']}")
+    place, words = what_is_wrong(error, skip=1)
+    return Refused(
+        code=RefusalCode.BAD_REQUEST,
+        message=f"{place.removeprefix('request.') or 'the command'} {words}",
+        hint="osrc help shows what can be asked",
+    )

@@ -16,6 +16,8 @@ class Feed:
         self._condition = threading.Condition()
         self._seq = seq
         self._closed = False
+        self.trouble: str | None = None
+        """Why what happened lately can't be recorded, in words, while that is so. Set by the journal alone."""
 
     def publish(self, seq: int) -> None:
         """Ring: facts up to ``seq`` can be read."""

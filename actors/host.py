@@ -88,9 +88,10 @@ def probe(lane: Lane, environment: Mapping[str, str], settings: Settings, *, ask
     return lane.probe(facts)
 
 
-def usable(readiness: Readiness) -> bool:
-    """Whether a job may be sent there without being asked to."""
-    return readiness.level is not ReadinessLevel.ABSENT
+def usable(lane: Lane, readiness: Readiness) -> bool:
+    """Whether a job may be sent there without being asked to: what a lane needs of the machine must answer."""
+    least = (ReadinessLevel.ABSENT, ReadinessLevel.INSTALLED) if lane.needs else (ReadinessLevel.ABSENT,)
+    return readiness.level not in least
 
 
 def _programs(lane: Lane) -> tuple[str, ...]:

@@ -368,9 +368,16 @@ def _with_defaults(request: JobRequest, settings: Settings) -> JobRequest:
 
 def _depth(environment: Mapping[str, str], settings: Settings) -> int | Refused:
     """Return how deep the caller is; a depth that can't be read counts as too deep."""
-    word = environment.get("OUTSOURCERER_DEPTH") or environment.get("OSRC_DEPTH") or "0"
+    name = next((name for name in ("OUTSOURCERER_DEPTH", "OSRC_DEPTH") if environment.get(name)), "")
+    word = environment.get(name) or "0"
     most = int(settings.number("max_depth") or 1)
-    if not word.isascii() or not word.isdigit() or len(word) > 6 or int(word) >= most:
+    if not word.isascii() or not word.isdigit() or len(word) > 6:
+        return Refused(
+            code=RefusalCode.RECURSION,
+            message=f"{name} is {word[:20]!a}, which is no depth: it can't be told whether this is a delegate already",
+            hint=f"unset {name}, unless a delegate runs this",
+        )
+    if int(word) >= most:
         return Refused(
             code=RefusalCode.RECURSION,
             message=f"this is a delegate already (depth {word[:20]!r} of at most {most}): it may not delegate further",

@@ -15,10 +15,7 @@ from ..lanes.contract import Lane
 from ..lanes.grants import MCP_FILE
 from ..lanes.outcome import Verdict
 from ..lanes.walls import guarded
-from ..messages.facts import (
-    Fact,
-    JobEnded,
-)
+from ..messages.facts import Fact, JobEnded
 from ..messages.internal import (
     CancelJob,
     CostSettled,
@@ -37,15 +34,17 @@ from ..messages.job import ExitStatus, Identity, JobRecord
 from ..messages.vocabulary import JobState
 from ..state import job_machine as machine
 from ..state.errors import StateError
-from ..state.job_folder import EVENTS, LAST, LAUNCH, ExitRecord, JobFolder
+from ..state.job_folder import EVENTS, LAUNCH, ExitRecord, JobFolder
 from ..state.job_machine import JobMachine, ProcessState
 from ..state.records import apply
 from ..state.watchdog import Cause
+from .answer_file import AnswerFile
 from .attempt import LaunchFate, claim_attempt, fate_of_launch, hurry, resume, state_of
 from .base import Actor, log
 from .job_cost import settle_cost
 from .job_end import CANCELED, answer_of, ended_fact, failed, limit_note, verdict_on
 from .job_facts import facts_of, progress_of
+from .job_figures import figures
 from .job_guard import breach, compare_tree, note_tree, sentences
 from .job_output import Heard, JobOutput, meaning
 from .job_terms import cause_of, load_watch, policy_of, save_watch, task_of
@@ -90,7 +89,7 @@ class Job(Actor):
         self._exit: ExitRecord | None = None
         self._shim_gone = False
         self._sweeping = False
-        self._ended = False
+        self._ended = self._left = False
         self._survivors: tuple[int, ...] = ()
         self._promised = False
         self._noting = False
@@ -113,6 +112,7 @@ class Job(Actor):
     def started(self) -> None:
         """Begin the first launch, or take up where an earlier actor or supervisor was."""
         self.folder = JobFolder(self.services.home.job_dir(self.record.job_id))
+        self._answer = AnswerFile(self.folder)
         lane = self.services.lane(self.record.lane)
         if lane is None:
             spawn = self.folder.read_spawn(self.record.attempt)
@@ -163,6 +163,7 @@ class Job(Actor):
     def receive(self, message: object) -> None:  # noqa: C901, PLR0912  one flat match
         """One flat match over what a job can be told."""
         if self._ended and not isinstance(message, FactsCommitted):
+            self._leave_when_written(message)
             return
         match message:
             case FactsCommitted(token=token):
@@ -235,9 +236,8 @@ class Job(Actor):
     def _step(self, event: machine.Event) -> None:
         before = self.machine
         self.machine, effects = machine.step(before, event, self.services.clock.now(), self.policy)
-        said = [effect.sentence for effect in effects if isinstance(effect, machine.Announce)]
-        for sentence in said:
-            log.info("%s: %s", self.record.job_id, sentence)
+        for said in (effect for effect in effects if isinstance(effect, machine.Announce)):
+            log.info("%s: %s", self.record.job_id, said.sentence)
         facts = facts_of(self.record, before, self.machine, event, effects)
         if facts:
             self._journal(facts, lambda: self._perform(effects))
@@ -260,6 +260,7 @@ class Job(Actor):
                 case machine.Judge():
                     self._exit_seen_at = self.services.clock.now().mono
                     self.services.pump.drain(self.record.job_id)
+                    self._show()
                     self._judge_if_complete()
                 case machine.Announce():
                     pass
@@ -393,8 +394,7 @@ class Job(Actor):
             return
         process = state_of(self.record.delegate)
         if process is ProcessState.GONE and state_of(self.record.shim) is ProcessState.GONE:
-            if not self._exit_recorded():
-                self._notes.append("its exit status was lost: the process that waits for it was killed")
+            self._exit_recorded()  # it may have come since the last look
             self._step(machine.Exited())
             return
         if process in (ProcessState.GONE, ProcessState.ZOMBIE) and self.record.shim is not None:
@@ -496,12 +496,9 @@ class Job(Actor):
         evidence = self._output.evidence if self._output is not None else None
         if self._survivors:
             self._notes.append(f"still running after the end: {', '.join(map(str, self._survivors))}")
-        answer = answer_of(evidence, self.record.marker_id)
-        if answer:
-            try:
-                self.folder.write(LAST, answer)
-            except StateError as error:
-                self._notes.append(f"the result could not be written: {error}")
+        trouble = self._answer.write(answer_of(evidence, self.record.marker_id))
+        if trouble is not None:
+            self._notes.append(f"the result could not be written at once: {trouble}")
         self.folder.discard(MCP_FILE)  # it may hold keys, and nobody needs them now
         ended = ended_fact(
             self.record,
@@ -522,7 +519,18 @@ class Job(Actor):
         self._let_go()
         if self.parent is not None:
             self.parent.tell(JobFinished(job_id=self.record.job_id))
-        self.finished()
+        self._left = True
+        self._leave_when_written(TickDue())
+
+    def _leave_when_written(self, message: object) -> None:
+        """Leave, once there was room for the final message."""
+        if not self._left or not isinstance(message, TickDue):
+            return
+        due_s = self._answer.retry_in_s()
+        if due_s is None:
+            self.finished()
+        else:
+            self._tick = self.services.clock.later(due_s, self.handle, TickDue())
 
     # --- small things
 
@@ -549,15 +557,9 @@ class Job(Actor):
     def _show(self) -> None:
         if self._output is None:
             return
-        evidence = self._output.evidence
-        figures = {
-            "progress": evidence.progress.model_dump(),
-            "model_observed": evidence.model,
-            "silent_s": round(self.machine.watch.silent_s, 1),
-            "supervision": "attached" if self.services.attached else "supervised",
-            "tokens": evidence.usage.model_dump() if evidence.usage else None,
-        }
-        self.services.board.put(self.record.job_id, figures)
+        unread = self.services.pump.unread(self.record.job_id)
+        shown = figures(self._output.evidence, self.machine, attached=self.services.attached, unread=unread)
+        self.services.board.put(self.record.job_id, shown)
 
     def _save_watch(self) -> None:
         if self._output is not None:

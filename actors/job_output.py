@@ -24,7 +24,7 @@ from ..messages.lane_events import (
 )
 from ..messages.vocabulary import Verb
 from ..state.errors import StateError
-from ..state.files import read_private
+from ..state.files import open_regular, read_private
 from ..state.job_machine import Asked, Event, FinalSeen, Hopeless, Life, LimitWait
 from ..state.watchdog import Cause
 from .base import log
@@ -143,9 +143,8 @@ class EventLog:
         self._path = path
         self._left = EVENT_LOG_LIMIT
         self._descriptor: int | None = None
-        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
         with contextlib.suppress(OSError):
-            self._descriptor = os.open(path, flags, 0o600)
+            self._descriptor = open_regular(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
 
     def write(self, events: Iterable[LaneEvent]) -> None:
         """Append events; pieces of one message that came together are written as one."""

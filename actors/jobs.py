@@ -189,6 +189,8 @@ class Jobs(Supervisor):
                 self._leave_if_answered()
             case FactsRefused(token=token, refusal=refusal):
                 waiting = self._waiting.pop(token)
+                if waiting.cancel is not None:
+                    refusal = self._cancel_unrecorded(waiting.cancel, refusal)
                 if waiting.slot and waiting.record is not None:
                     self._free(waiting.record.job_id)
                 if waiting.port is not None:
@@ -224,7 +226,17 @@ class Jobs(Supervisor):
     def _cancel(self, cancel: Cancel) -> None:
         facts = [JobCancelRequested(job_id=job_id, at_once=cancel.at_once) for job_id in cancel.jobs]
         port = self.query.port if isinstance(self.query, Query) else None
-        self._append(facts, _Waiting(port=port, cancel=cancel))
+        self._append(facts, _Waiting(port=port, cancel=cancel), may_wait=False)
+
+    def _cancel_unrecorded(self, cancel: Cancel, refusal: Refused) -> Refused:
+        """End what runs although that can't be recorded yet: it may be what fills the disk. Say so."""
+        for job_id in cancel.jobs:
+            if self.child(job_actor(job_id)) is not None:
+                self.services.directory.tell(job_actor(job_id), CancelJob(at_once=cancel.at_once))
+        facts = [JobCancelRequested(job_id=job_id, at_once=cancel.at_once) for job_id in cancel.jobs]
+        self._append(facts, _Waiting(port=None, cancel=cancel))  # waits for room, in its order
+        message = f"the cancel can't be recorded yet ({refusal.message}); what runs is being ended all the same"
+        return refusal.model_copy(update={"message": message})
 
     def _committed(self, token: int) -> None:
         waiting = self._waiting.pop(token, None)

@@ -139,6 +139,8 @@ class Journal(Actor):
             self._fail([append for append, _ in batch], error)
             return
         self._failures = 0
+        if not self._held:
+            self._feed.trouble = None
         self._feed.publish(max((entry.seq for _, entries in batch for entry in entries), default=0))
         for append, entries in batch:
             if append.to is not None:
@@ -152,6 +154,8 @@ class Journal(Actor):
                 self._held.append(append)
             elif append.to is not None:
                 append.to.tell(FactsRefused(token=append.token, refusal=refusal))
+        if self._held:
+            self._feed.trouble = refusal.message
         if self._held and not self._retry_due:
             self._retry_due = True
             delay = RETRY_S[min(self._failures, len(RETRY_S) - 1)]

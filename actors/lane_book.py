@@ -7,21 +7,25 @@ and never hides another lane.
 from __future__ import annotations
 
 import os
+import stat
 import threading
+from dataclasses import replace
 from importlib.metadata import entry_points
 from pathlib import Path
 
 from ..lanes.contract import Lane
 from ..lanes.registry import ENTRY_POINTS, Registry, all_lanes
-from ..state.errors import StateError
+from ..messages.refusals import RefusalCode, Refused
+from ..state.errors import StateError, printable
 from ..state.files import read_private
 from ..state.home import Home
 from .base import log
 
 FILE_LIMIT = 256 * 1024
 FILES = 500
-Seen = tuple[tuple[str, int, int], ...]
-"""Path, modification time and size of each lane file."""
+OTHERS_MAY_WRITE = stat.S_IWGRP | stat.S_IWOTH
+Seen = tuple[tuple[str, int, int, int, int], ...]
+"""Path, modification time, size, mode and owner of each lane file."""
 
 
 class LaneBook:
@@ -41,7 +45,9 @@ class LaneBook:
         if seen == known:
             return registry
         with self._lock:
-            registry = all_lanes(self._read(seen), self._packages())
+            contents, problems = self._read(seen)
+            registry = all_lanes(contents, self._packages())
+            registry = replace(registry, problems=(*registry.problems, *problems))
             self._known = (seen, registry)
             return registry
 
@@ -55,25 +61,30 @@ class LaneBook:
         try:
             with os.scandir(self._folder) as entries:
                 for entry in entries:
-                    if entry.name.endswith(".toml") and entry.is_file():
-                        stat = entry.stat()
-                        rows.append((entry.path, stat.st_mtime_ns, stat.st_size))
+                    if entry.name.endswith(".toml"):
+                        found = entry.stat(follow_symlinks=False)
+                        rows.append((entry.path, found.st_mtime_ns, found.st_size, found.st_mode, found.st_uid))
         except OSError:
             return ()
         return tuple(sorted(rows)[:FILES])
 
     @staticmethod
-    def _read(seen: Seen) -> dict[str, bytes]:
+    def _read(seen: Seen) -> tuple[dict[str, bytes], list[Refused]]:
+        """Return the content of each file, and what is wrong with those that are not read."""
         contents: dict[str, bytes] = {}
-        for path, _, _ in seen:
+        problems = []
+        for path, _, _, mode, owner in seen:
+            problem = _unsafe(path, mode, owner)
             try:
-                data = read_private(Path(path), FILE_LIMIT)
+                data = read_private(Path(path), FILE_LIMIT) if problem is None else None
             except StateError as error:
-                log.warning("%s", error)
-                continue
-            if data is not None:
-                contents[path] = data
-        return contents
+                problem = _problem(path, error.message, error.hint)
+            else:
+                if data is not None:
+                    contents[path] = data
+            if problem is not None:
+                problems.append(problem)
+        return contents, problems
 
     def _packages(self) -> dict[str, object]:
         if self._plugins is None:
@@ -84,3 +95,24 @@ class LaneBook:
                 except Exception as error:  # noqa: BLE001  a foreign package's import may raise anything
                     log.warning("the lane package %s can't be loaded: %s", point.name, error)
         return self._plugins
+
+
+def _unsafe(path: str, mode: int, owner: int) -> Refused | None:
+    """Say why a file is not to be believed, before it is opened: what it names is run."""
+    if stat.S_ISLNK(mode):
+        return _problem(path, "it is a symbolic link, and none is followed here", "put the file itself there")
+    if not stat.S_ISREG(mode):
+        return _problem(path, "it is not a regular file", "remove it")
+    if not hasattr(os, "getuid"):
+        return None  # a platform without owners and modes
+    if owner not in (os.getuid(), 0):
+        return _problem(path, "it belongs to another user, who could have it run anything", "put your own file there")
+    if mode & OTHERS_MAY_WRITE:
+        return _problem(
+            path, "other users may write to it, and so have it run anything", f"chmod go-w {printable(path)}"
+        )
+    return None
+
+
+def _problem(path: str, what: str, hint: str | None) -> Refused:
+    return Refused(code=RefusalCode.BAD_CONFIG, message=f"{printable(path)}: {what}", hint=hint)

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Literal
 
 from ..messages.internal import OutputArrived, OutputDrained
+from ..state.files import open_regular
 from .base import Handle
 
 CHUNK = 512 * 1024
@@ -112,6 +113,14 @@ class Pump:
             tail = self._tails.get(job_id)
             return dict(tail.offsets) if tail else {}
 
+    def unread(self, job_id: str) -> int | None:
+        """Return how many bytes are still to be read after ``drain``; None before it, and once all is read."""
+        with self._condition:
+            tail = self._tails.get(job_id)
+            if tail is None or tail.ends is None:
+                return None
+            return max(0, sum(tail.ends.values()) - sum(tail.offsets.values()))
+
     def close(self) -> None:
         """End the thread and let go of all logs."""
         with self._condition:
@@ -200,8 +209,7 @@ class Pump:
         if tail.rescue_pid is not None:
             places.append(f"/proc/{tail.rescue_pid}/fd/{1 if stream == 'out' else 2}")
         for place in places:
-            flags = os.O_RDONLY | os.O_CLOEXEC | (os.O_NOFOLLOW if place is places[0] else 0)
             with contextlib.suppress(OSError):
-                tail.descriptors[stream] = os.open(place, flags)
+                tail.descriptors[stream] = open_regular(place, follow=place is not places[0])
                 return tail.descriptors[stream]
         return None

@@ -7,12 +7,14 @@ attempt, same output, so the verdict on all evidence replaces the one on less.
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from ..lanes.contract import Lane
 from ..messages.facts import JobEnded
 from ..messages.job import JobRecord
 from ..state.errors import StateError
+from ..state.files import open_regular
 from ..state.job_folder import ERR, EVENTS, LAST, OUT, JobFolder
 from ..state.job_machine import REVOCABLE, IllegalEvent, JobMachine, Now, Revised, step
 from .base import log
@@ -55,7 +57,7 @@ def look_again(record: JobRecord, lane: Lane, folder: JobFolder) -> JobEnded | N
 
 def _read(path: Path, stream: str, output: JobOutput) -> None:
     try:
-        with path.open("rb") as file:
+        with os.fdopen(open_regular(path), "rb") as file:
             while data := file.read(CHUNK):
                 output.feed(data, stream)
     except OSError as error:

@@ -22,7 +22,6 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-import errno
 import fcntl
 import json
 import os
@@ -35,6 +34,8 @@ LAUNCH_LIMIT = 64 * 1024 * 1024
 PR_SET_CHILD_SUBREAPER = 36
 LEFTOVER_GRACE_S = 0.3
 TERM_GRACE_S = 2.0
+FIRST_PAUSE_S, LONGEST_PAUSE_S, PATIENCE_S = 0.2, 30.0, 3 * 86400.0
+"""How often, and for how long, it is tried to write the exit record."""
 LINUX = sys.platform == "linux"
 
 
@@ -91,7 +92,7 @@ def run_shim(folder: bytes, attempt: int, fifo: str, libc: ctypes.CDLL | None) -
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         with contextlib.suppress(OSError):
             os.unlink(os.path.join(folder, b"launch.json"))
-        write_exit(folder, attempt, error=describe(error))
+        write_exit(folder, exit_record(attempt, error=describe(error)))
         notify(fifo, job, attempt, "exited")
         notify(fifo, job, attempt, "gone")
         return
@@ -99,13 +100,17 @@ def run_shim(folder: bytes, attempt: int, fifo: str, libc: ctypes.CDLL | None) -
     failure = read_all(report)
     status = wait_for(delegate)
     if failure:
-        write_exit(folder, attempt, error=failure.decode("utf-8", "replace"))
+        record = exit_record(attempt, error=failure.decode("utf-8", "replace"))
     elif os.WIFSIGNALED(status):
-        write_exit(folder, attempt, signal=os.WTERMSIG(status))
+        record = exit_record(attempt, signal=os.WTERMSIG(status))
     else:
-        write_exit(folder, attempt, code=os.WEXITSTATUS(status))
+        record = exit_record(attempt, code=os.WEXITSTATUS(status))
+    written = try_exit(folder, record)
     notify(fifo, job, attempt, "exited")
     survivors = end_leftovers(delegate)
+    if not written:
+        write_exit(folder, record)
+        notify(fifo, job, attempt, "exited")
     notify(fifo, job, attempt, "gone", survivors)
 
 
@@ -287,20 +292,34 @@ def identity(pid: int) -> dict[str, object]:
     return {"pid": pid, "started": psutil.Process(pid).create_time(), "boot_id": f"boot-{int(psutil.boot_time())}"}
 
 
-def write_exit(
-    folder: bytes, attempt: int, code: int | None = None, signal: int | None = None, error: str | None = None
-) -> None:
-    """Write the exit record; on a full disk keep trying for a while: it is the one thing only we know."""
-    record: dict[str, object] = {"attempt": attempt, "code": code, "signal": signal, "error": error, "at": time.time()}
-    for pause_s in (0.0, 0.2, 1.0, 3.0, 10.0, 30.0):
-        time.sleep(pause_s)
-        try:
-            write_json(folder, "exit.json", record)
-        except OSError as trouble:
-            if trouble.errno not in (errno.ENOSPC, errno.EDQUOT):
-                return
-        else:
+def exit_record(
+    attempt: int, code: int | None = None, signal: int | None = None, error: str | None = None
+) -> dict[str, object]:
+    """Return how it ended, as of now."""
+    return {"attempt": attempt, "code": code, "signal": signal, "error": error, "at": time.time()}
+
+
+def write_exit(folder: bytes, record: dict[str, object]) -> None:
+    """Write the exit record; on a full disk keep trying: it is the one thing only we know.
+
+    Tried for days, at least every 30 s, and for as long as the job's folder is there.
+    """
+    pause_s = FIRST_PAUSE_S
+    deadline = time.monotonic() + PATIENCE_S
+    while not try_exit(folder, record):
+        if not os.path.isdir(folder) or time.monotonic() > deadline:
             return
+        time.sleep(pause_s)
+        pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
+
+
+def try_exit(folder: bytes, record: dict[str, object]) -> bool:
+    """Try once to write the exit record."""
+    try:
+        write_json(folder, "exit.json", record)
+    except OSError:
+        return False
+    return True
 
 
 def write_json(folder: bytes, name: str, value: dict[str, object]) -> None:

@@ -7,6 +7,7 @@ from importlib import import_module
 import click
 
 from .options import Globals, Group
+from .output import answer
 from .table import COMMANDS, FAMILIES
 
 HELP = """Delegate work to the AI coding tools on this machine, watch it, and get an honest result back.
@@ -60,7 +61,7 @@ def _version(context: click.Context, _parameter: click.Parameter, value: bool) -
     if value and not context.resilient_parsing:
         from .. import __version__  # noqa: PLC0415 - beside its only use
 
-        click.echo(f"outsourcerer {__version__}")
+        answer(f"outsourcerer {__version__}")
         context.exit()
 
 
@@ -88,7 +89,7 @@ def _root() -> None:
     context = click.get_current_context()
     context.ensure_object(Globals)
     if context.invoked_subcommand is None:
-        click.echo(context.get_help())
+        answer(context.get_help())
 
 
 cli.callback = _root

@@ -24,6 +24,9 @@ REPLY_S = 30.0
 HELLO_S = 10.0
 """Longest wait for the handshake; a stopped process accepts connections and says nothing."""
 
+STOPPED_S = 1.0
+"""After so long without an answer it is asked whether the process is stopped at all."""
+
 Body = dict[str, Any]
 
 
@@ -54,6 +57,8 @@ class Connection:
         self._reader = FrameReader()
         self._lines: list[bytes] = []
         self._next = 1
+        self._pid = 0
+        """The process that listens, where the platform tells."""
         try:
             self._check_peer(path)
             self.version, self.protocol = self._shake_hands()
@@ -71,17 +76,7 @@ class Connection:
         self._send({"id": number, "body": body})
         stream = str(body.get("kind")).startswith("follow.")
         while True:
-            limit = deadline if stream or deadline is not None else time.monotonic() + REPLY_S
-            try:
-                frame = self._receive(limit)
-            except TimeLimitError:
-                if deadline is not None:
-                    raise
-                raise CliError(
-                    "supervisor_busy",
-                    f"the supervisor did not answer within {REPLY_S:.0f} s",
-                    "osrc supervisor restart",
-                ) from None
+            frame = self._receive(deadline) if stream or deadline is not None else self._answer(REPLY_S)
             reply = frame.get("body")
             if not isinstance(reply, dict) or frame.get("id") not in (number, None):
                 continue  # what an earlier, abandoned stream still had to say
@@ -96,13 +91,7 @@ class Connection:
     def _shake_hands(self) -> tuple[str, int]:
         try:
             self._send({"id": 0, "body": {"kind": "hello", "protocol": PROTOCOL, "version": __version__}})
-            reply = self._receive(time.monotonic() + HELLO_S).get("body")
-        except TimeLimitError:
-            raise CliError(
-                "supervisor_busy",
-                f"a supervisor listens but did not answer within {HELLO_S:.0f} s",
-                "osrc supervisor restart",
-            ) from None
+            reply = self._answer(HELLO_S).get("body")
         except SupervisorLostError:
             raise NoConnectionError("the supervisor closed the connection during the handshake") from None
         if not isinstance(reply, dict) or reply.get("kind") not in ("hello", "refused"):
@@ -116,12 +105,28 @@ class Connection:
             raise ProtocolMismatchError(theirs if isinstance(theirs, int) else None)
         return str(reply.get("version", "")), PROTOCOL
 
+    def _answer(self, limit_s: float) -> Body:
+        """Return the next frame. Raises CliError when none comes within ``limit_s``, or ever will."""
+        began = time.monotonic()
+        try:
+            return self._receive(began + STOPPED_S)
+        except TimeLimitError:
+            if self._pid and _is_stopped(self._pid):
+                raise stopped(self._pid) from None
+        try:
+            return self._receive(began + limit_s)
+        except TimeLimitError:
+            raise CliError(
+                "supervisor_busy", f"the supervisor did not answer within {limit_s:.0f} s", "osrc supervisor restart"
+            ) from None
+
     def _check_peer(self, path: str) -> None:
         """Refuse a socket that another user listens on (Linux tells; elsewhere the private folder has to do)."""
         option = getattr(_socket, "SO_PEERCRED", None)
         if option is None or not sys.platform.startswith("linux"):
             return
         credentials = self._socket.getsockopt(_socket.SOL_SOCKET, option, 12)
+        self._pid = int.from_bytes(credentials[:4], sys.byteorder)
         uid = int.from_bytes(credentials[4:8], sys.byteorder)
         if uid not in (os.geteuid(), 0):
             raise CliError("supervisor_unavailable", f"the socket {path} belongs to another user (uid {uid})")
@@ -162,6 +167,22 @@ class Connection:
             return decode(self._lines.pop(0))
         except FrameError as error:
             raise SupervisorLostError(f"the supervisor sent what is no frame: {error}") from None
+
+
+def stopped(pid: int) -> CliError:
+    """Return what is said of a supervisor that was stopped by a signal."""
+    return CliError(
+        "supervisor_busy",
+        f"the supervisor (pid {pid}) is stopped (SIGSTOP, or a debugger): it can neither answer nor leave",
+        f"kill -CONT {pid} lets it go on",
+    )
+
+
+def _is_stopped(pid: int) -> bool:
+    from ..state.processes import read_process  # noqa: PLC0415 - only for one that is silent
+
+    row = read_process(pid)
+    return row is not None and row.state in ("T", "t")
 
 
 def _connect(path: str) -> _socket.socket:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import time
 from collections.abc import Iterator, Mapping
@@ -14,6 +15,7 @@ from . import exit_codes
 from .errors import CliError, SupervisorLostError, from_refusal
 from .looking import Job
 from .output import answer_json, answer_untrusted, say
+from .place import open_regular
 from .reach import Reach
 from .render.lines import receipt
 from .render.plan import banner
@@ -178,7 +180,7 @@ def read_result(job: Mapping[str, Any]) -> bytes | None:
     if not isinstance(path, str) or not path:
         return None
     try:
-        with open(path, "rb") as file:  # noqa: PTH123 - a plain system call
+        with os.fdopen(open_regular(path), "rb") as file:
             data = file.read(_RESULT_LIMIT)
     except FileNotFoundError:
         return None

@@ -14,9 +14,9 @@ from typing import Any
 
 from .. import __version__
 from .channel import Body, Channel
-from .client import Connection, NoConnectionError
+from .client import STOPPED_S, Connection, NoConnectionError, stopped
 from .errors import CliError, TimeLimitError
-from .place import full_home, read_supervisor_file
+from .place import full_home, open_regular, read_supervisor_file
 from .render.plain import one_line
 
 START_S = 30.0
@@ -64,7 +64,11 @@ def _turn(root: str) -> Iterator[Channel | None]:
 
     The supervisor's own lock would do, but each of sixteen would load the whole product to find it taken.
     """
-    descriptor = os.open(f"{root}/supervisor.start", os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
+    path = f"{root}/supervisor.start"
+    try:
+        descriptor = open_regular(path, os.O_RDWR | os.O_CREAT)
+    except OSError as error:
+        raise CannotDetachError(f"{path} can't be used: {error.strerror}") from None
     try:
         deadline = time.monotonic() + START_S
         found = _listening(root)
@@ -125,7 +129,10 @@ def _start(root: str) -> Channel:
 
 
 def _spawn(root: str, log: str) -> subprocess.Popen[bytes]:
-    descriptor = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
+    try:
+        descriptor = open_regular(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+    except OSError as error:
+        raise CannotDetachError(f"{log} can't be used: {error.strerror}") from None
     try:
         return subprocess.Popen(  # a session of its own: it must outlive this terminal
             # -P: the folder it starts in is no place to import from.
@@ -198,7 +205,7 @@ def _size(path: str) -> int:
 def _cause(log: str, before: int) -> str:
     """Return the last line that a failed start left in the log, or nothing."""
     try:
-        with open(log, "rb") as file:  # noqa: PTH123 - a plain system call
+        with os.fdopen(open_regular(log), "rb") as file:
             file.seek(max(before, _size(log) - _LOG_TAIL))
             lines = file.read(_LOG_TAIL).decode("utf-8", "replace").splitlines()
     except OSError:
@@ -213,12 +220,16 @@ def _supervisor_alive(root: str) -> bool:
 
 def alive(seen: Mapping[str, Any]) -> bool:
     """Whether the process that wrote the supervisor file still exists (as itself, not its recycled pid)."""
+    return _look(seen) in ("running", "stopped")
+
+
+def _look(seen: Mapping[str, Any]) -> str:
     from ..state.identity import look  # noqa: PLC0415 - Linux needs only /proc, others psutil
 
     pid, started = seen.get("pid"), seen.get("started")
     if not isinstance(pid, int) or pid <= 0 or not isinstance(started, int | float):
-        return False
-    return look(pid, started, str(seen.get("boot_id"))) in ("running", "stopped")
+        return "gone"
+    return look(pid, started, str(seen.get("boot_id")))
 
 
 def answers(path: str) -> bool:
@@ -241,8 +252,11 @@ def terminate(seen: Mapping[str, Any], number: int = signal.SIGTERM) -> None:
 
 def wait_until_gone(seen: Mapping[str, Any]) -> None:
     """Wait until that supervisor has left. Raises CliError when it does not."""
-    deadline = time.monotonic() + LEAVE_S
+    began = time.monotonic()
+    deadline = began + LEAVE_S
     while alive(seen):
+        if time.monotonic() > began + STOPPED_S and _look(seen) == "stopped":
+            raise stopped(int(seen["pid"]))
         if time.monotonic() > deadline:
             raise CliError(
                 "supervisor_busy",

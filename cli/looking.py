@@ -45,7 +45,7 @@ def _ask(reach: Reach, selection: dict[str, Any]) -> tuple[list[Job], int] | Non
 
 
 class _Files:
-    """The state home, read without a supervisor. A live record whose processes are gone shows as interrupted."""
+    """The state home, read without a supervisor. A live record whose processes are gone awaits its verdict."""
 
     def __init__(self, root: str) -> None:
         self._root = root
@@ -67,14 +67,16 @@ class _Files:
         return self._views(found)[0]
 
     def _is_there(self) -> bool:
-        """Whether there is a database. One that can't be looked at is: the reader says what is wrong."""
-        try:
-            os.lstat(self._database)
-        except (FileNotFoundError, NotADirectoryError):
-            return False
-        except OSError:
+        """Whether there is anything to read. What can't be looked at is: the reader says what is wrong."""
+        for path in (self._database, f"{self._root}/jobs"):
+            try:
+                os.lstat(path)
+            except (FileNotFoundError, NotADirectoryError):
+                continue
+            except OSError:
+                return True
             return True
-        return True
+        return False
 
     def _reader(self) -> Any:  # noqa: ANN401 - typed where it is made; the import stays off the warm path
         from ..state.reader import Reader  # noqa: PLC0415 - not on the warm path
@@ -88,12 +90,12 @@ class _Files:
         from ..state.views import derive, job_object  # noqa: PLC0415 - not on the warm path
 
         now = time.time()
-        return [
-            job_object(derive(record, look, exit_seen=self._exit_seen(record)), self._root, now) for record in records
-        ]
+        return [job_object(derive(record, look), self._root, now) for record in records]
 
-    def _exit_seen(self, record: Job) -> bool:
-        return os.path.exists(f"{self._root}/jobs/{record.get('job_id')}/exit.json")  # noqa: PTH110 - a plain system call
+
+def verdict_due(job: Job) -> bool:
+    """Whether a job's processes are gone and nobody has judged it: a supervisor has to be started for that."""
+    return job.get("supervision") == "none"
 
 
 def no_such_job(token: str) -> CliError:

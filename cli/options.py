@@ -13,6 +13,7 @@ from typing import Any
 import click
 
 from ..messages.vocabulary import Effort, Tier
+from .output import answer
 
 CONTEXT = {"help_option_names": [], "max_content_width": 100}
 
@@ -42,7 +43,7 @@ def _keep(context: click.Context, parameter: click.Parameter, value: object) -> 
 
 def _show_help(context: click.Context, _parameter: click.Parameter, value: bool) -> None:
     if value and not context.resilient_parsing:
-        click.echo(context.get_help())
+        answer(context.get_help())
         context.exit()
 
 
@@ -144,6 +145,21 @@ def unknown_word(word: str, known: list[str], path: str) -> str:
     return f"No such command {word!r}." + (f" Did you mean {near[0]!r}?" if near else "")
 
 
+class Whole(click.ParamType[int]):
+    """A whole number from 0 on, as large as any count here can be."""
+
+    name = "number"
+    MOST = 2**53
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:  # noqa: ANN401 - click's own signature
+        """Return the number. Fails for anything else."""
+        word = str(value).strip()
+        number = int(word) if word.isascii() and word.isdigit() and len(word) < 20 else -1
+        if not 0 <= number <= self.MOST:
+            self.fail(f"{word[:40]!r} is not a whole number from 0 to {self.MOST}.", param, ctx)
+        return number
+
+
 class Duration(click.ParamType[float]):
     """Seconds, or a number with a unit: ``90``, ``90s``, ``10m``, ``2h``, ``1d``."""
 
@@ -151,9 +167,10 @@ class Duration(click.ParamType[float]):
     _FORM = r"(\d{1,9}(?:\.\d{1,6})?)([smhd]?)"
     _UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}  # noqa: RUF012 - click's base is no dataclass
 
-    def __init__(self, *, zero: bool = False) -> None:
-        """``zero``: whether 0 is a time too."""
+    def __init__(self, *, zero: bool = False, days: int = 365) -> None:
+        """``zero``: whether 0 is a time too; ``days``: the longest one."""
         self._zero = zero
+        self._days = days
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:  # noqa: ANN401 - click's own signature
         """Return seconds. Fails for anything else, and for zero unless it means something."""
@@ -163,6 +180,8 @@ class Duration(click.ParamType[float]):
         seconds = float(match[1]) * self._UNITS[match[2]] if match else -1.0
         if seconds < 0 or (seconds == 0 and not self._zero):
             self.fail(f"{value!r} is not a time; give seconds, or 90s, 10m, 2h, 1d.", param, ctx)
+        if seconds > self._days * 86400:
+            self.fail(f"{value!r} is too long; at most {self._days}d.", param, ctx)
         return seconds
 
 
@@ -191,7 +210,10 @@ def task_options(function: Callable[..., Any]) -> Callable[..., Any]:
             ),
             click.option("--cwd", metavar="DIR", help="Folder the delegate works in (default: this one)."),
             click.option(
-                "--timeout", metavar="S", type=Duration(), help="Hard cap: seconds, or 90s, 10m, 2h; never extended."
+                "--timeout",
+                metavar="S",
+                type=Duration(days=30),
+                help="Hard cap: seconds, or 90s, 10m, 2h; never extended.",
             ),
             click.option("--label", metavar="L", help="A name for the job, accepted wherever an id is."),
             click.option("--allow-downgrade", is_flag=True, help="Permit a weaker protection where a lane needs it."),

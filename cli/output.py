@@ -8,6 +8,7 @@ import sys
 from typing import Any
 
 from ..messages.vocabulary import SCHEMA_VERSION
+from .errors import CliError
 from .render.plain import strip_controls
 
 
@@ -19,17 +20,23 @@ def prepare() -> None:
             reconfigure(errors="replace")
 
 
-def answer(text: str) -> None:
-    """Write a line to stdout. Raises BrokenPipeError when nobody reads any more."""
+def answer(text: str, *, styled: bool = False, end: str = "\n") -> None:
+    """Write a line to stdout, without control sequences unless it is ``styled`` by us.
+
+    Raises BrokenPipeError when nobody reads any more, CliError when it can't be written.
+    """
     stdout = sys.stdout
     if stdout is None:
         return
-    stdout.write(text + "\n")
+    try:
+        stdout.write((text if styled else strip_controls(text)) + end)
+    except OSError as error:
+        raise _unwritable(error) from None
 
 
 def answer_json(value: dict[str, Any]) -> None:
     """Write one JSON object to stdout on one line, ``schema_version`` first."""
-    answer(json.dumps({"schema_version": SCHEMA_VERSION, **value}, ensure_ascii=True))
+    answer(json.dumps({"schema_version": SCHEMA_VERSION, **value}, ensure_ascii=True), styled=True)
     flush()
 
 
@@ -45,26 +52,46 @@ def answer_untrusted(data: bytes) -> None:
         data += b"\n"
     binary = getattr(stdout, "buffer", None)
     if is_terminal(stdout) or binary is None:
-        stdout.write(strip_controls(data.decode("utf-8", "replace")))
+        answer(data.decode("utf-8", "replace"), end="")
+        flush()
     else:
-        stdout.flush()
-        binary.write(data)
+        answer_bytes(data)
+
+
+def answer_bytes(data: bytes) -> None:
+    """Write bytes to stdout as they are. Raises like ``answer``."""
+    flush()
+    try:
+        if sys.stdout is not None:
+            sys.stdout.buffer.write(data)
+    except OSError as error:
+        raise _unwritable(error) from None
     flush()
 
 
 def flush() -> None:
-    """Flush stdout. Raises BrokenPipeError when nobody reads any more."""
-    if sys.stdout is not None:
-        sys.stdout.flush()
+    """Flush stdout. Raises like ``answer``."""
+    try:
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except OSError as error:
+        raise _unwritable(error) from None
+
+
+def _unwritable(error: OSError) -> OSError | CliError:
+    """Return what a failed write to stdout means: a reader that left, or a sentence."""
+    if isinstance(error, BrokenPipeError):
+        return error
+    return CliError("stdout", f"the answer can't be written to stdout: {error.strerror or error}")
 
 
 def say(text: str) -> None:
-    """Write a line to stderr; a lost terminal is no reason to fail."""
+    """Write a line to stderr, without control sequences; a lost terminal is no reason to fail."""
     stderr = sys.stderr
     if stderr is None:
         return
     try:
-        stderr.write(text + "\n")
+        stderr.write(strip_controls(text) + "\n")
         stderr.flush()
     except (OSError, ValueError):
         return

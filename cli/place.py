@@ -5,8 +5,10 @@ A test holds ``home_root`` to the same answers as ``state.home.Home.resolve``.
 
 from __future__ import annotations
 
+import errno
 import json
 import os
+import stat
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -62,13 +64,38 @@ def sendable_folder(folder: str) -> str:
     return folder
 
 
-def read_supervisor_file(root: str) -> dict[str, Any] | None:
-    """Return who the supervisor says it is, or None when there is no such file, or none that can be read.
+def open_regular(path: str, flags: int = os.O_RDONLY) -> int:
+    """Return a descriptor of a regular file; a new one is 0600. Waits for nobody, follows no symbolic link.
 
-    The file is a hint: who really listens is proved by the handshake. No symbolic link is followed.
+    Raises OSError, whose ``strerror`` says so where the path is something else.
     """
     try:
-        descriptor = os.open(f"{root}/supervisor.json", os.O_RDONLY | os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0))
+        more = os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+        descriptor = os.open(path, flags | more, 0o600)
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise OSError(errno.EINVAL, "it is a symbolic link", path) from None
+        if error.errno in (errno.ENXIO, errno.EISDIR):
+            raise OSError(errno.EINVAL, "it is not a regular file", path) from None
+        raise
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise OSError(errno.EINVAL, "it is not a regular file", path)
+    return descriptor
+
+
+def read_supervisor_file(root: str) -> dict[str, Any] | None:
+    """Return who the supervisor says it is, or None when nothing that can be read says so.
+
+    ``supervisor.json`` says it; where that was lost, the lock that a supervisor holds for its whole life
+    says the same. Both are hints: who really listens is proved by the handshake.
+    """
+    return _read_identity(f"{root}/supervisor.json") or _read_identity(f"{root}/supervisor.lock")
+
+
+def _read_identity(path: str) -> dict[str, Any] | None:
+    try:
+        descriptor = open_regular(path)
     except OSError:
         return None
     try:

@@ -139,6 +139,11 @@ class Reach:
         while launch.alive(seen):
             if launch.answers(seen["socket"]) or read_supervisor_file(self.root) != seen:
                 return False
+            if time.monotonic() > deadline - 8 and not os.path.lexists(seen["socket"]):
+                say("osrc: the supervisor's socket was removed; starting a new supervisor.")
+                launch.terminate(seen)  # its delegates go on
+                launch.wait_until_gone(seen)
+                return True
             if time.monotonic() > deadline:
                 raise CliError(
                     "supervisor_busy",

@@ -17,6 +17,8 @@ from .task import INLINE_LIMIT
 
 Reply = dict[str, Any]
 
+_LANE_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789_.:-")
+_LANE_LIMIT = 64
 _ATTEMPTS = 9
 """How many supervisors in a row may leave instead of taking a job, over some ten seconds."""
 
@@ -30,13 +32,13 @@ def job_request(options: Globals, verb: str, task: str, flags: dict[str, Any]) -
     given = {
         "verb": verb,
         "task": task,
-        "model": flags["model"],
+        "model": _word(flags["model"], "-m", 1024),
         "lane": _lane(options, flags),
         "effort": flags["effort"],
         "tier": flags["tier"],
         "cwd": _folder(flags["cwd"]),
         "timeout_s": flags["timeout"],
-        "label": _text(flags["label"], "--label"),
+        "label": _word(flags["label"], "--label", 80),
         "allow_downgrade": flags["allow_downgrade"] or None,
         **_grants(flags["grants"]),
         "trust_lane": flags["trust_lane"] is not None or None,
@@ -58,14 +60,16 @@ def environment() -> str:
 
 def _lane(options: Globals, flags: dict[str, Any]) -> str | None:
     """Return the one lane that --lane, --provider and --trust-lane name."""
-    lane = flags["lane"]
+    lane: str | None = flags["lane"]
     for name, value in (("--provider", options.provider), ("--trust-lane", flags["trust_lane"])):
         if value is None:
             continue
         if lane is not None and lane != value:
             raise click.UsageError(f"{name} {value} contradicts the lane {lane}.")
         lane = value
-    return _text(lane, "--lane")
+    if lane is not None and not (lane[:1].isalpha() and _LANE_CHARACTERS.issuperset(lane) and len(lane) <= _LANE_LIMIT):
+        raise CliError("unknown_lane", f"there is no lane {lane[:80]!a}", "osrc lanes")
+    return lane
 
 
 def _grants(words: tuple[str, ...]) -> dict[str, list[str]]:
@@ -77,15 +81,23 @@ def _grants(words: tuple[str, ...]) -> dict[str, list[str]]:
         if kind not in ("skills", "mcp") or not equals or not all(listed):
             raise click.UsageError(f"--with {word!a} is no grant: skills=a,b, skills=all or mcp=x.")
         for name in listed:
-            _text(name, "--with")
+            _word(name, "--with", 200)
         given[kind] = [*given.get(kind, []), *listed]
     return given
 
 
-def _text(value: str | None, option: str) -> str | None:
-    """Return ``value`` if it can be sent at all; its form is the supervisor's to judge."""
+def _word(value: str | None, option: str, limit: int) -> str | None:
+    """Return ``value`` if it can be a name at all; whether it is one is the supervisor's to judge."""
+    if value is None:
+        return None
+    if not value:
+        raise click.UsageError(f"{option} is empty.")
+    if len(value) > limit:
+        raise click.UsageError(f"{option} is {len(value)} characters long; at most {limit}.")
+    if any(character < " " or character == "\x7f" for character in value):
+        raise click.UsageError(f"{option} holds a control character: {value!a}")
     try:
-        (value or "").encode("utf-8")
+        value.encode("utf-8")
     except UnicodeEncodeError:
         raise click.UsageError(f"{option} is not UTF-8: {value!a}") from None
     return value

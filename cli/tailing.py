@@ -6,6 +6,8 @@ import os
 import time
 from collections.abc import Callable, Iterator
 
+from .place import open_regular
+
 BLOCK = 64 * 1024
 TAIL_LIMIT = 8 * 1024 * 1024
 """Most bytes that are read from the end: a delegate's single line can be larger than memory."""
@@ -18,7 +20,7 @@ def tail(path: str, lines: int) -> tuple[bytes, int]:
 
     Reads from the end in blocks, at most ``TAIL_LIMIT`` bytes, whatever the file's size.
     """
-    with open(path, "rb") as file:  # noqa: PTH123 - a plain system call
+    with os.fdopen(open_regular(path), "rb") as file:
         end = file.seek(0, os.SEEK_END)
         if lines <= 0:
             return b"", end
@@ -55,7 +57,7 @@ def added(path: str, offset: int, ended: Callable[[], bool]) -> Iterator[bytes]:
     while True:
         over = ended()  # asked before reading: what was written before the end is not missed
         try:
-            with open(path, "rb") as file:  # noqa: PTH123 - a plain system call
+            with os.fdopen(open_regular(path), "rb") as file:
                 if os.fstat(file.fileno()).st_size < offset:
                     offset = 0
                 file.seek(offset)

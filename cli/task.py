@@ -8,6 +8,7 @@ import sys
 
 import click
 
+from . import exit_codes
 from .errors import CliError
 
 TASK_LIMIT = 64 * 1024 * 1024
@@ -34,7 +35,10 @@ def read_task(words: tuple[str, ...], task_file: str | None) -> str:
         raise click.UsageError(f'The task is one argument: put it in quotes, "{" ".join(words)[:60]}". {_extra(words)}')
     if words[0] == "-":
         return checked(_read_stdin(), "the task on stdin")
-    return checked(os.fsencode(words[0]), "the task")
+    try:
+        return checked(os.fsencode(words[0]), "the task")
+    except CliError as error:  # on the command line it is a bad word
+        raise CliError(error.code, error.message, error.hint, exit_codes.USAGE) from None
 
 
 def _extra(words: tuple[str, ...]) -> str:

@@ -27,6 +27,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
 
 from ..messages.refusals import RefusalCode, Refused
+from ..messages.sentences import what_is_wrong
 from ..messages.vocabulary import Tier, Verb
 from . import failures
 from .contract import (
@@ -87,8 +88,17 @@ class BillingRow(_Table):
 
     kind: Literal["free", "plan", "metered", "unknown"] = "unknown"
     pool: Word | None = None
-    words: Word = "its cost is not known here"
+    words: Word | None = None
     plan: Word | None = None
+
+
+_COST_WORDS = {
+    "free": "$0, as the lane's file says",
+    "plan": "$0 cash, spends the plan's limits, as the lane's file says",
+    "metered": "is paid by use; how much is not known here",
+    "unknown": "its cost is not known here",
+}
+"""What is said of the cost where the file gives no words."""
 
 
 class EnvRow(_Table):
@@ -157,9 +167,8 @@ def load(name: str, content: bytes, source: str) -> Lane | Refused:
     except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
         return _bad(source, f"not readable as TOML: {error}", "see osrc help lanes for an example")
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False, include_context=False)[0]
-        key = ".".join(str(part) for part in first["loc"]) or "the file"
-        return _bad(source, f"{key}: {first['msg'].removeprefix('Value error, ')}", "see osrc help lanes for the keys")
+        key, words = what_is_wrong(error)
+        return _bad(source, f"{key} {words}".strip(), "see osrc help lanes for the keys")
     return _lane(name, row, source)
 
 
@@ -194,7 +203,7 @@ def _lane(name: str, row: LaneFile, source: str) -> Lane:
         billing=Billing(
             kind=row.billing.kind,
             pool=row.billing.pool or name,
-            words=row.billing.words,
+            words=row.billing.words or _COST_WORDS[row.billing.kind],
             plan=row.billing.plan,
         ),
         locality=Locality.LOCAL if row.local else Locality.CLOUD,
@@ -242,7 +251,9 @@ def _plan(name: str, row: LaneFile, task: Task, host: Host) -> Launch | Refused:
         "python": host.python,
     }
     items = (*row.argv[1:], *verb.argv)
-    if (refused := _unfit_for_argv(items, task, len(prompt))) is not None:
+    used = {word for item in _flat(items) for word in _PLACEHOLDER.findall(item)}
+    refused = _model_without_place(name, row, task, used) or _unfit_for_argv(items, task, len(prompt))
+    if refused is not None:
         return refused
     if row.output == "acp":
         return _agent(row, task, host, (program, *_expand(items, values)))
@@ -253,6 +264,7 @@ def _plan(name: str, row: LaneFile, task: Task, host: Host) -> Launch | Refused:
         env_strip=frozenset({*NESTING, *row.env.strip}),
         stdin=prompt if row.stdin == "prompt" else None,
         files=(PrivateFile(name=PROMPT_FILE, content=prompt),) if by_file else (),
+        notices=() if task.effort is None or "effort" in used else (_effort_notice(name, row, task.effort),),
     )
 
 
@@ -266,11 +278,28 @@ def _agent(row: LaneFile, task: Task, host: Host, command: tuple[str, ...]) -> L
     return replace(launched, env_set=dict(row.env.set), env_strip=frozenset({*NESTING, *row.env.strip}))
 
 
+def _model_without_place(name: str, row: LaneFile, task: Task, used: set[str]) -> Refused | None:
+    """Refuse a model that could not reach the program. An agent is told over its protocol."""
+    if task.model in (None, row.model) or "model" in used or row.output == "acp":
+        return None
+    return Refused(
+        code=RefusalCode.UNKNOWN_MODEL,
+        message=f"The lane {name} takes no model: its file has no {{model}} in argv.",
+        hint="leave out -m, or put {model} in the lane's file",
+    )
+
+
+def _effort_notice(name: str, row: LaneFile, effort: str) -> str:
+    reach = "is only asked for in the prompt's words" if row.scaffold else "does not reach its program"
+    return f"The lane {name} has no {{effort}} in its file: effort {effort} {reach}."
+
+
 def _program(row: LaneFile, host: Host) -> str | None:
     program = str(row.argv[0])
     if program == "{python}":
         return host.python
-    return program if PurePath(program).is_absolute() else host.executables.get(program)
+    named = program if PurePath(program).is_absolute() else None
+    return host.executables.get(program, named)  # one that was looked for and can't be executed is None
 
 
 def _unfit_for_argv(items: Argv, task: Task, size: int) -> Refused | None:
@@ -308,6 +337,8 @@ def _expand(items: Argv, values: dict[str, str]) -> Iterable[str]:
 def _probe(name: str, row: LaneFile, facts: ProbeFacts) -> Readiness:
     program = _program(row, facts.host)
     if program is None:
-        return Readiness(level=ReadinessLevel.ABSENT, detail=f"{row.argv[0]} is not on PATH", fix=_install(row))
+        absolute = PurePath(str(row.argv[0])).is_absolute()
+        missing = "can't be executed" if absolute else "is not on PATH"
+        return Readiness(level=ReadinessLevel.ABSENT, detail=f"{row.argv[0]} {missing}", fix=_install(row))
     version = version_of(facts.version_output)
     return Readiness(level=ReadinessLevel.INSTALLED, detail=f"{program}, declared as {name}", version=version)

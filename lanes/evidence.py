@@ -111,7 +111,9 @@ def fold(evidence: Evidence, event: LaneEvent) -> Evidence:  # noqa: C901, PLR09
         case Marked():
             return _marked(evidence, event)
         case TurnEnded():
-            return replace(evidence, turn=event, initialised=evidence.initialised or not event.synthetic)
+            percent = _percent_at_the_end(evidence.percent) if event.ok else evidence.percent
+            seen = evidence.initialised or not event.synthetic
+            return replace(evidence, turn=event, initialised=seen, percent=percent)
         case Retrying():
             statuses = (*evidence.retry_statuses, event.status) if event.status else evidence.retry_statuses
             # A connection that broke may have been paid for up to there; an HTTP error was not.
@@ -203,10 +205,19 @@ def _generated(evidence: Evidence, generation: str) -> Evidence:
     return replace(evidence, generations=(*evidence.generations, generation))
 
 
+def _percent_at_the_end(said: int | None) -> int | None:
+    """Return how far work that ended well is: what was said on the way is no longer true, and 100 was not seen."""
+    return said if said == 100 else None
+
+
 def _marked(evidence: Evidence, event: Marked) -> Evidence:
     if not event.signed:
         return replace(evidence, unsigned=evidence.unsigned + 1)
     seen = replace(evidence, last_marker=event)
+    if event.marker is MarkerKind.DONE:
+        share = markers.percent(event.text)
+        percent = _percent_at_the_end(evidence.percent) if share is None else share
+        return replace(seen, last_terminal=event, percent=percent)
     if event.marker.terminal:
         return replace(seen, last_terminal=event)
     if event.marker is MarkerKind.PROGRESS and (share := markers.percent(event.text)) is not None:

@@ -52,6 +52,7 @@ class JsonLinesParser:
         self._last_noise: bytes = b""
         self._open = True
         self._finished = False
+        self._unread: int | None = None
 
     # What a subclass says.
 
@@ -113,7 +114,7 @@ class JsonLinesParser:
         self._flush_noise(events)
         self._error_lines(self._err.rest(), events)
         if self._open:
-            self.end_turn(self.conclude(exit_status), events)
+            self.end_turn(self.conclude(exit_status).model_copy(update={"unread": self._unread}), events)
         return events
 
     def _bulk(self, data: bytes, events: list[LaneEvent]) -> bytes:
@@ -165,6 +166,7 @@ class JsonLinesParser:
         if found:
             self._flush_noise(events)
             events.extend(found)
+        self._unread = None
         return True
 
     def _long_line(self, line: LongLine, events: list[LaneEvent]) -> None:
@@ -172,7 +174,10 @@ class JsonLinesParser:
         if self.on_long_line(line, found):
             self._flush_noise(events)
             events.extend(found)
+            self._unread = None
         else:
+            if _TYPE in line.head or _TYPE in line.tail:
+                self._unread = line.length
             self._note_noise(line.head[:EXCERPT_CHARS])
             self._last_noise = b""
 

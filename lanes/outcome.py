@@ -15,6 +15,7 @@ from ..messages.job import ExitStatus
 from ..messages.lane_events import FailureKind, MarkerKind
 from ..messages.vocabulary import JobState, Verb
 from .evidence import Evidence, hopeless
+from .framing import LINE_CAP
 from .values import clip
 
 REASON_CHARS = 200
@@ -103,6 +104,11 @@ class Case:
     def answered(self) -> bool:
         """Whether the turn ended well with something said."""
         return self.ended_well and self.evidence.answer is not None
+
+    @property
+    def unread(self) -> bool:
+        """Whether the last line, which may have been the final event, was too long to be read."""
+        return self.evidence.turn is not None and self.evidence.turn.unread is not None
 
     @property
     def said(self) -> MarkerKind | None:
@@ -254,6 +260,13 @@ def _no_final(case: Case) -> Verdict:
     return _verdict(case, JobState.FAILED, "no-final-event", "it exited 0 without its final event")
 
 
+def _unread(case: Case) -> Verdict:
+    turn = case.evidence.turn
+    size = turn.unread if turn is not None and turn.unread is not None else 0
+    reason = f"its last line of {size} bytes is longer than the {LINE_CAP} that are read; it is whole in the log"
+    return _verdict(case, JobState.FAILED, "no-final-event", reason)
+
+
 def _check_failed(case: Case) -> Verdict:
     return _verdict(case, JobState.FAILED, "check-failed", "it finished, but the check failed")
 
@@ -295,6 +308,7 @@ RULES: tuple[Rule, ...] = (
     Rule("answered, and signed DONE last", lambda c: c.answered and c.said is MarkerKind.DONE, _done),
     Rule("answered", lambda c: c.answered, _unverified),
     Rule("ended badly", lambda c: c.exit.code not in (0, None), _exit_code),
+    Rule("exit 0, its last line was too long to be read", lambda c: c.exit.code == 0 and c.unread, _unread),
     Rule("exit 0, nothing heard", lambda c: c.exit.code == 0 and not c.evidence.spoken_chars, _empty),
     Rule("exit 0 without its final event", lambda c: c.exit.code == 0, _no_final),
     Rule("anything else", lambda _: True, _interrupted),

@@ -119,6 +119,15 @@ class SupervisorStopped(Observation):
     reason: Literal["restart", "shutdown", "cancel", "idle"]
 
 
+class StoreRebuilt(Observation):
+    """Whoever opened the store, when its jobs had to be taken from their folders: their own facts are lost."""
+
+    kind: Literal["store.rebuilt"] = "store.rebuilt"
+    jobs: int
+    """How many were restored, each as its folder knows it."""
+    cause: str
+
+
 class ChildCrashed(Observation):
     """A supervisor, when a child actor crashed or stalled and what was done about it."""
 
@@ -140,6 +149,7 @@ Fact = Annotated[
     | JobRemoved
     | SupervisorStarted
     | SupervisorStopped
+    | StoreRebuilt
     | ChildCrashed,
     Field(discriminator="kind"),
 ]

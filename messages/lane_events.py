@@ -184,6 +184,8 @@ class TurnEnded(Observation):
     """Epoch seconds when a limit ends, if the CLI said so."""
     synthetic: bool = False
     """True when no final event came and the parser concluded it from the end of output."""
+    unread: int | None = None
+    """Bytes of the last line, where that was too long to be read and may have been the final event."""
 
 
 class Unrecognised(Observation):

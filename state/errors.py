@@ -35,6 +35,10 @@ HOME_FIX = "choose another folder with OSRC_HOME=/path/you/can/write, or add thi
 ROOM_FIX = "free some space, or choose another disk with OSRC_HOME=/path"
 
 
+REBUILD_FIX = "osrc supervisor restart rebuilds it from the job folders"
+"""What helps against a store that can't be believed."""
+
+
 class StateError(Exception):
     """The state layer can't do what was asked. ``str()`` is the sentence for a person."""
 
@@ -62,7 +66,7 @@ class DamagedStore(StateError):  # noqa: N818 - named for what it is; every erro
 
     def __init__(self, code: Code = "state_damaged", message: str = "", hint: str | None = None) -> None:
         """Keep the parts; all have a default."""
-        super().__init__(code, message or "the state database is damaged", hint)
+        super().__init__(code, message or "the state database is damaged", hint or REBUILD_FIX)
 
 
 def printable(path: str | os.PathLike[str]) -> str:
@@ -88,5 +92,13 @@ def from_os_error(error: OSError, path: str | os.PathLike[str], doing: str = "wr
             f"can't {doing} {where}: it is a symbolic link, and none is followed here",
             "put the real file or folder there",
         )
+    if error.errno in (errno.ENXIO, errno.EISDIR):
+        return not_regular(path)
     reason = error.strerror or type(error).__name__
     return StateError("state_unwritable", f"can't {doing} {where}: {reason}", HOME_FIX)
+
+
+def not_regular(path: str | os.PathLike[str], code: Code = "state_damaged") -> StateError:
+    """Return the sentence for a FIFO, a folder, a socket or a device where a file of ours should be."""
+    where = printable(path)
+    return StateError(code, f"{where} is not a regular file: it is not used", f"remove it: {where}")

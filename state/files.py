@@ -12,7 +12,7 @@ import os
 import stat
 from pathlib import Path
 
-from .errors import StateError, from_os_error, printable
+from .errors import StateError, from_os_error, not_regular, printable
 
 _NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)
 _CLOEXEC = getattr(os, "O_CLOEXEC", 0)
@@ -27,8 +27,11 @@ class Files:
     """The operations that can fail for want of room or permission. A subclass may fail them on purpose."""
 
     def open(self, path: str | os.PathLike[str], flags: int) -> int:
-        """Return a descriptor; a created file is 0600, a symbolic link at the end is never followed."""
-        return os.open(path, flags | _NOFOLLOW | _CLOEXEC | _BINARY, PRIVATE_FILE)
+        """Return a descriptor; a created file is 0600, a symbolic link at the end is never followed.
+
+        A FIFO is not waited for. ENXIO when nobody reads it; else check what was opened.
+        """
+        return os.open(path, flags | _NOFOLLOW | _CLOEXEC | _NONBLOCK | _BINARY, PRIVATE_FILE)
 
     def write(self, descriptor: int, data: bytes | memoryview) -> int:
         """Return how many bytes were taken."""
@@ -112,12 +115,12 @@ def read_private(path: str | os.PathLike[str], limit: int) -> bytes | None:
         return None
     except OSError as error:
         if error.errno in (errno.ELOOP, errno.ENXIO, errno.EISDIR):
-            raise StateError("state_damaged", f"{printable(path)} is not a regular file: it was not read") from error
+            raise not_regular(path) from error
         raise from_os_error(error, path, "read") from error
     try:
         seen = os.fstat(descriptor)
         if not stat.S_ISREG(seen.st_mode):
-            raise StateError("state_damaged", f"{printable(path)} is not a regular file: it was not read")
+            raise not_regular(path)
         if seen.st_size > limit:
             raise _too_large(path, limit)
         data = _read_all(descriptor, limit + 1)
@@ -128,6 +131,19 @@ def read_private(path: str | os.PathLike[str], limit: int) -> bytes | None:
     if len(data) > limit:
         raise _too_large(path, limit)
     return data
+
+
+def open_regular(path: str | os.PathLike[str], flags: int = os.O_RDONLY, *, follow: bool = False) -> int:
+    """Return a descriptor of a regular file; a created one is 0600. Never waits for the other end of a FIFO.
+
+    Raises OSError, also for what is no regular file and, without ``follow``, for a symbolic link.
+    """
+    flags |= _CLOEXEC | _NONBLOCK | _BINARY | (0 if follow else _NOFOLLOW)
+    descriptor = os.open(path, flags, PRIVATE_FILE)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise OSError(errno.EINVAL, "it is not a regular file", os.fspath(path))
+    return descriptor
 
 
 def set_aside(path: Path, suffix: str, ending: str = "") -> Path | None:

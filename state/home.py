@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from .errors import HOME_FIX, ROOM_FIX, StateError, from_os_error, printable
+from .errors import HOME_FIX, ROOM_FIX, StateError, from_os_error, not_regular, printable
 from .files import FILES, PRIVATE_DIR, Files, read_private, write_private
 
 __all__ = ["Home", "read_private", "user_home", "write_private"]
@@ -23,6 +23,12 @@ MIN_FREE_BYTES = 256 * 1024
 """Less room than this is a full disk: a decision, its write-ahead log and a job folder must all fit."""
 
 _PROBE = ".writable"
+
+_MARKS = frozenset({"state.db", "state.db.rebuilt", "supervisor.lock", "supervisor.json", "lanes.d", _PROBE})
+"""A folder that holds one of these is a state home."""
+
+_OURS = _MARKS | {"jobs", "spool", "supervisor.log", "supervisor.start"}
+"""So is one that holds nothing but these: it was left half made."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,15 +96,36 @@ class Home:
         """Make the home usable, or raise StateError with the sentence and the fixes.
 
         Folders that are missing are created 0700; one of ours that others may enter is tightened
-        without a word. Refused: a symbolic link, something that is not a folder, another owner, a
-        place that can't be written, a disk without room. Seven system calls when all is well.
+        without a word. Refused, and left as it is: a symbolic link, something that is not a folder,
+        another owner, a folder that is used for something else, a place that can't be written, a
+        disk without room. Eight system calls when all is well.
         """
         root = os.fspath(self.root)
+        _refuse_foreign(root)
         _private_folder(root, files, parents=True)
         for name in ("jobs", "spool", "lanes.d"):
             _private_folder(f"{root}/{name}", files)
         _prove_writable(root, files)
         _prove_room(root)
+
+    def look(self) -> bool:
+        """Return whether there is a state home; nothing is created or changed.
+
+        Raises StateError for what ``preflight`` would refuse, as far as looking can tell.
+        """
+        root = os.fspath(self.root)
+        if not os.path.lexists(root):
+            return False
+        _refuse_foreign(root)
+        for name in ("", "/jobs", "/spool", "/lanes.d"):
+            if os.path.lexists(root + name):
+                _check_folder(root + name, _lstat(root + name))
+        if not os.access(root, os.W_OK | os.X_OK):
+            raise StateError("state_unwritable", f"can't write {printable(root)}", HOME_FIX)
+        if os.path.lexists(f"{root}/{_PROBE}"):
+            _prove_writable(root, FILES, create=False)
+        _prove_room(root)
+        return True
 
 
 def user_home(environ: Mapping[str, str]) -> str:
@@ -136,6 +163,16 @@ def _private_folder(path: str, files: Files, *, parents: bool = False) -> None:
         seen = _lstat(path)
     except OSError as error:
         raise from_os_error(error, path, "use") from error
+    _check_folder(path, seen)
+    if stat.S_IMODE(seen.st_mode) & 0o077:
+        try:
+            os.chmod(path, PRIVATE_DIR)  # noqa: PTH101 - plain system calls throughout
+        except OSError as error:
+            raise from_os_error(error, path, "make private") from error
+
+
+def _check_folder(path: str, seen: os.stat_result) -> None:
+    """Refuse what can't be a folder of ours."""
     if stat.S_ISLNK(seen.st_mode):
         raise StateError(
             "state_unwritable",
@@ -146,11 +183,32 @@ def _private_folder(path: str, files: Files, *, parents: bool = False) -> None:
         raise StateError("state_unwritable", f"{printable(path)} is not a folder", HOME_FIX)
     if hasattr(os, "geteuid") and seen.st_uid != os.geteuid():
         raise StateError("state_unwritable", f"{printable(path)} belongs to another user (uid {seen.st_uid})", HOME_FIX)
-    if stat.S_IMODE(seen.st_mode) & 0o077:
+
+
+def _refuse_foreign(root: str) -> None:
+    """Refuse a folder that is somebody's already: making a shared one private would lock everybody out."""
+    try:
+        seen = os.lstat(root)
+        if not stat.S_ISDIR(seen.st_mode):
+            return  # missing, or refused by ``_check_folder``
+        shared = bool(seen.st_mode & stat.S_ISVTX and seen.st_mode & stat.S_IWOTH)
+        if not shared and stat.S_ISDIR(os.lstat(f"{root}/lanes.d").st_mode):
+            return
+    except OSError:
+        shared = False
+    if not shared:
         try:
-            os.chmod(path, PRIVATE_DIR)  # noqa: PTH101 - plain system calls throughout
-        except OSError as error:
-            raise from_os_error(error, path, "make private") from error
+            names = frozenset(os.listdir(root))  # noqa: PTH208 - plain system calls throughout
+        except OSError:
+            return  # missing, or it can't be read: met when it is used
+        if names & _MARKS or names <= _OURS:
+            return
+    what = "is shared by all users" if shared else "holds other files and is not a state home"
+    raise StateError(
+        "state_unwritable",
+        f"{printable(root)} {what}: it is left as it is",
+        f"name a folder of its own: OSRC_HOME={printable(root.rstrip('/'))}/outsourcerer",
+    )
 
 
 def _lstat(path: str) -> os.stat_result:
@@ -171,13 +229,17 @@ def _create(path: str, files: Files, *, parents: bool) -> None:
         raise from_os_error(error, path, "create") from error
 
 
-def _prove_writable(root: str, files: Files) -> None:
+def _prove_writable(root: str, files: Files, *, create: bool = True) -> None:
     """Open one fixed file for writing: ``os.access`` says yes to root on a read-only mount, this does not."""
     path = f"{root}/{_PROBE}"
     try:
-        files.close(files.open(path, os.O_WRONLY | os.O_CREAT))
+        descriptor = files.open(path, os.O_WRONLY | (os.O_CREAT if create else 0))
+        regular = stat.S_ISREG(os.fstat(descriptor).st_mode)
+        files.close(descriptor)
     except OSError as error:
         raise from_os_error(error, path) from error
+    if not regular:
+        raise not_regular(path)
 
 
 def _prove_room(root: str) -> None:

@@ -9,13 +9,14 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 from .errors import DamagedStore, from_os_error, printable
+from .ids import is_job_id
 from .schema import SCHEMA, newer
 from .sqlite_errors import TROUBLE, from_sqlite_error
 
@@ -25,6 +26,12 @@ Record = dict[str, Any]
 CANDIDATES = 50
 """Most records that ``resolve`` returns for an ambiguous word."""
 
+SMALLEST = 512
+"""Bytes of the smallest page SQLite knows: a shorter file would be opened as an empty store."""
+
+_LARGEST = 2**63 - 1
+"""The largest number SQLite takes."""
+
 _ID_CHARACTERS = frozenset("0123456789abcdef-")
 _NEWEST = "ORDER BY accepted_at DESC, job_id DESC"
 
@@ -32,8 +39,9 @@ _NEWEST = "ORDER BY accepted_at DESC, job_id DESC"
 class Reader:
     """Read-only view of one database file. A file that does not exist yet reads as empty.
 
-    Raises StateError: STATE_DAMAGED (DamagedStore), STATE_NEWER, or what keeps the file from being
-    looked at. ``notes`` holds sentences about anything that makes the view less than whole.
+    Raises StateError: STATE_DAMAGED (DamagedStore; also for a file that is missing or empty though
+    there are job folders beside it), STATE_NEWER, or what keeps the file from being looked at.
+    ``notes`` holds sentences about anything that makes the view less than whole.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -84,7 +92,7 @@ class Reader:
 
     def jobs(self, state: str | None = None, limit: int = 40) -> tuple[list[Record], int]:
         """Return the newest ``limit`` jobs (0: all), optionally of one state, and how many were left out."""
-        most = limit if limit > 0 else -1
+        most = min(limit, _LARGEST) if limit > 0 else -1
         if state is None:
             found = self._records(f"1 {_NEWEST} LIMIT ?", (most,))
             total = self._number("SELECT coalesce(sum(jobs), 0) FROM job_counts")
@@ -106,10 +114,10 @@ class Reader:
     ) -> list[tuple[int, float, str, str]]:
         """Return up to ``limit`` facts after ``since``, in order: (seq, at, kind, body as JSON text).
 
-        ``job`` is a full id; ``type`` a fact's kind.
+        ``job`` is a full id; ``type`` a fact's kind. Numbers beyond what SQLite knows mean the largest.
         """
         where = ["seq > ?"]
-        given: list[Any] = [since]
+        given: list[Any] = [_bounded(since)]
         if job is not None:
             where.append("job_id = ?")
             given.append(job)
@@ -118,7 +126,7 @@ class Reader:
             given.append(type)
         condition = " AND ".join(where)  # our own words; every value is bound
         statement = f"SELECT seq, at, kind, body FROM facts WHERE {condition} ORDER BY seq LIMIT ?"  # noqa: S608 - see above
-        rows = self._rows(statement, (*given, limit))
+        rows = self._rows(statement, (*given, _bounded(limit)))
         try:
             return [(int(seq), float(at), str(kind), str(body)) for seq, at, kind, body in rows]
         except (TypeError, ValueError):
@@ -153,13 +161,15 @@ class Reader:
 
     def _open(self) -> sqlite3.Connection | None:
         try:
-            os.lstat(self._path)
+            size = os.lstat(self._path).st_size
         except (FileNotFoundError, NotADirectoryError):
+            self._check_nothing_is_lost("missing")
             return None
         except OSError as error:  # a folder that may not be searched is not an empty one
             raise from_os_error(error, self._path, "look at") from error
-        if not Path(self._path).is_file():
-            raise DamagedStore(message=f"{printable(self._path)} is not a file")
+        refuse_irregular(self._path)
+        if size < SMALLEST:
+            self._check_nothing_is_lost("empty")
         try:
             db, version = self._connect("mode=ro")
         except sqlite3.OperationalError as error:
@@ -176,8 +186,14 @@ class Reader:
             raise newer(self._path, version)
         if version == 0:  # made, and killed before the first schema was in it
             db.close()
+            self._check_nothing_is_lost("empty")
             return None
         return db
+
+    def _check_nothing_is_lost(self, what: str) -> None:
+        """Refuse to call a home empty that holds jobs."""
+        if jobs_beside(self._path):
+            raise DamagedStore(message=f"{printable(self._path)} is {what}, though there are jobs")
 
     def _connect(self, query: str) -> tuple[sqlite3.Connection, int]:
         db = sqlite3.connect(f"file:{_quoted(self._path)}?{query}", uri=True, timeout=5.0, isolation_level=None)
@@ -187,6 +203,30 @@ class Reader:
         except BaseException:
             db.close()
             raise
+
+
+def jobs_beside(database: str) -> bool:
+    """Whether the state home of this database holds the folder of any job."""
+    try:
+        with os.scandir(os.path.join(os.path.dirname(database), "jobs")) as entries:  # noqa: PTH118, PTH120 - a string
+            return any(is_job_id(entry.name) and entry.is_dir(follow_symlinks=False) for entry in entries)
+    except OSError:
+        return False
+
+
+def refuse_irregular(database: str) -> None:
+    """Raise DamagedStore when a folder, a FIFO or the like stands for a database or its log: SQLite would wait."""
+    for path in (database, f"{database}-wal", f"{database}-shm"):
+        try:
+            mode = os.stat(path).st_mode  # noqa: PTH116 - a plain string is at hand
+        except OSError:
+            continue  # missing, or met when it is opened
+        if not stat.S_ISREG(mode):
+            raise DamagedStore(message=f"{printable(path)} is not a regular file")
+
+
+def _bounded(number: int) -> int:
+    return max(-_LARGEST, min(number, _LARGEST))
 
 
 def _decode(data: bytes) -> str:

@@ -24,6 +24,7 @@ from ..messages.facts import (
     JobRemoved,
     JobSpawned,
     JobStateChanged,
+    StoreRebuilt,
     SupervisorStarted,
     SupervisorStopped,
 )
@@ -44,7 +45,7 @@ def apply(record: JobRecord | None, fact: Fact, at: float) -> JobRecord | None:
             return fact.record if record is None else record
         case JobRemoved():
             return None
-        case SupervisorStarted() | SupervisorStopped() | ChildCrashed():
+        case SupervisorStarted() | SupervisorStopped() | StoreRebuilt() | ChildCrashed():
             return record
         case JobEnded():
             return None if record is None else _ended(record, fact, at)

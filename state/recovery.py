@@ -9,10 +9,9 @@ import contextlib
 import os
 import sqlite3
 import time
-from collections.abc import Set as AbstractSet
 from pathlib import Path
 
-from ..messages.facts import Fact, JobAccepted, JobEnded
+from ..messages.facts import StoreRebuilt
 from ..messages.job import JobRecord
 from ..messages.vocabulary import JobState
 from .errors import DamagedStore, StateError, from_os_error, printable
@@ -20,36 +19,38 @@ from .files import FILES, Files, set_aside, sync_folder
 from .home import Home
 from .ids import is_job_id
 from .job_folder import META, JobFolder
+from .reader import SMALLEST, refuse_irregular
 from .store import Store
 
 BUILDING = ".rebuilding"
 """Suffix of the new file while it is filled. A left one is worthless: it is removed."""
 
+ATTEMPTS = 100
+"""Most attempts whose records are read for one job: a number in a file's name may be any."""
+
 REBUILT = ".rebuilt"
 """Suffix of the new file once it is whole. A left one is put in place at the next start."""
-
-SMALLEST = 512
-"""Bytes of the smallest page SQLite knows: a shorter file would be opened as an empty store."""
 
 
 def open_or_rebuild(home: Home, now: float, *, files: Files = FILES) -> tuple[Store, list[str]]:
     """Return the store and what a person should know. ``now`` is epoch seconds.
 
-    A damaged database is renamed ``state.db.damaged-<stamp>`` (its log beside it or in it) and every job whose
-    folder has a readable ``meta.json`` is journalled again; so is a missing or empty one where there
-    are job folders. A kill at any instant of this leaves the old file, or the new one whole. Raises
-    StateError for what a rebuild can't help: a newer schema, a full disk, a place that can't be written.
+    A damaged database is renamed ``state.db.damaged-<stamp>`` (its log beside it or in it) and every
+    job whose folder has a readable ``meta.json`` is put into a new one, with one ``store.rebuilt``
+    fact; so it goes with a missing or empty one where there are job folders. A kill at any instant of
+    this leaves the old file, or the new one whole. Raises StateError for what a rebuild can't help: a
+    newer schema, a full disk, a place that can't be written.
     """
     database, stamp = home.database, time.strftime("%Y%m%d-%H%M%S", time.gmtime(now))
     _put_in_place(database, stamp)
     if not _is_blank(database) or not _folders(home):
         try:
-            return _reconciled(Store.open(database, now=now, files=files), home, files)
+            return _reconciled(Store.open(database, now=now, files=files), home, now, files)
         except DamagedStore as damage:
             warnings = [damage.message]
     else:
         warnings = [f"{printable(database)} is missing or empty, though there are jobs"]
-    jobs, unread = _build(home, now, files)
+    jobs, unread = _build(home, now, warnings[0], files)
     kept = _put_in_place(database, stamp)
     if kept is not None:
         warnings.append(f"the damaged database was kept as {printable(kept)}")
@@ -58,7 +59,7 @@ def open_or_rebuild(home: Home, now: float, *, files: Files = FILES) -> tuple[St
     return Store.open(database, now=now, files=files), warnings
 
 
-def _build(home: Home, now: float, files: Files) -> tuple[int, list[Path]]:
+def _build(home: Home, now: float, cause: str, files: Files) -> tuple[int, list[Path]]:
     """Fill a new file beside the damaged one, and name it ``REBUILT`` once it is whole and on the disk."""
     building = _beside(home.database, BUILDING)
     _discard(building)
@@ -67,8 +68,8 @@ def _build(home: Home, now: float, files: Files) -> tuple[int, list[Path]]:
             # A follower resumes "after N": numbers must go on rising, even when the old ones can't be read.
             known = _salvaged_seq(home.database)
             store.skip_to(known if known is not None else int(now * 1000))
-            found = _rebuild(store, home, files)
-            store.commit()
+            records, unread = _readable(home, files)
+            _restore(store, records, cause, now)
         try:
             files.replace(building, _beside(home.database, REBUILT))
         except OSError as error:
@@ -76,7 +77,7 @@ def _build(home: Home, now: float, files: Files) -> tuple[int, list[Path]]:
     except BaseException:
         _discard(building)
         raise
-    return found
+    return len(records), unread
 
 
 def _put_in_place(database: Path, stamp: str) -> Path | None:
@@ -96,24 +97,24 @@ def _put_in_place(database: Path, stamp: str) -> Path | None:
     return kept
 
 
-def _reconciled(store: Store, home: Home, files: Files) -> tuple[Store, list[str]]:
-    """Journal again what only the folders know: a log that lost its end (a disk cache, a copy) forgets decisions.
+def _reconciled(store: Store, home: Home, now: float, files: Files) -> tuple[Store, list[str]]:
+    """Take in what only the folders know: a log that lost its end (a disk cache, a copy) forgets decisions.
 
     ``meta.json`` is written after the commit, so that it never knows of a decision that was not made.
     """
     try:
         live = {record.job_id for record in store.live()}
-        known = store.job_ids()
-        lost = _journal(store, _forgotten(store, home, files, known, live), live)
-        store.commit()
+        found = _forgotten(store, home, files, store.job_ids(), live)
+        if not found:
+            return store, []
+        cause = f"{printable(home.database)} had lost the end of its log"
+        # How many numbers were given after what is left is not known, and none may be given twice.
+        store.skip_to(max(store.last_seq(), int(now * 1000)))
+        _restore(store, found, cause, now)
     except BaseException:
         store.close()
         raise
-    if not lost:
-        return store, []
-    return store, [
-        f"{printable(home.database)} had lost the end of its log: {lost} jobs were restored from their folders"
-    ]
+    return store, [f"{cause}: {len(found)} jobs were restored from their folders"]
 
 
 def _forgotten(store: Store, home: Home, files: Files, known: set[str], live: set[str]) -> list[JobRecord]:
@@ -141,8 +142,8 @@ def _beside(database: Path, suffix: str) -> Path:
     return database.with_name(database.name + suffix)
 
 
-def _rebuild(store: Store, home: Home, files: Files) -> tuple[int, list[Path]]:
-    """Journal every readable job again; return how many, and the folders that could not be read."""
+def _readable(home: Home, files: Files) -> tuple[list[JobRecord], list[Path]]:
+    """Return every job as its folder knows it, and the folders that could not be read."""
     unread = []
     found = []
     for path in _folders(home):
@@ -153,26 +154,18 @@ def _rebuild(store: Store, home: Home, files: Files) -> tuple[int, list[Path]]:
                 set_aside(path / META, ".bad")
             continue
         found.append(_as_launched(record, JobFolder(path, files)))
-    return _journal(store, found), unread
+    return found, unread
 
 
-def _journal(store: Store, records: list[JobRecord], known: AbstractSet[str] = frozenset()) -> int:
-    """Append the facts that make these records, in the order they happened; return how many records.
-
-    Those in ``known`` were accepted before: only their end is appended.
-    """
-    facts: list[tuple[float, int, Fact]] = []
+def _restore(store: Store, records: list[JobRecord], cause: str, now: float) -> None:
+    """Put the jobs into the table, and one fact for all of them: whoever follows has seen their own before."""
     for record in records:
-        accepted, ended = _facts(record)
-        if record.job_id not in known:
-            facts.append((record.accepted_at, 0, accepted))
-        if ended is not None:
-            at = record.ended if record.ended is not None else record.accepted_at
-            facts.append((max(at, record.accepted_at), 1, ended))
-    facts.sort(key=lambda item: item[:2])
-    for at, _, fact in facts:
-        store.append([fact], at)
-    return len(records)
+        if record.state.terminal:
+            store.restore(record if record.ended is not None else record.model_copy(update={"ended": now}))
+        else:
+            store.restore(record.model_copy(update={"ended": None}))
+    store.append([StoreRebuilt(jobs=len(records), cause=cause)], now)
+    store.commit()
 
 
 def _folders(home: Home) -> list[Path]:
@@ -186,18 +179,19 @@ def _folders(home: Home) -> list[Path]:
 
 
 def _as_launched(record: JobRecord, folder: JobFolder) -> JobRecord:
-    """Return a live record brought up to what the folder proves: ``meta.json`` may be older than its claims."""
-    if record.state.terminal:
-        return record
+    """Return a record brought up to what the folder proves: ``meta.json`` may be older than its claims."""
     attempt = max(record.attempt, folder.last_attempt())
     if attempt == 0:
         return record
     spawned = folder.read_spawn(attempt)
-    changes: dict[str, object] = {"attempt": attempt}
+    changes: dict[str, object] = {}
+    if record.started is None:
+        changes["started"] = _first_start(folder, attempt)
+    if record.state.terminal:
+        return record.model_copy(update=changes)
+    changes["attempt"] = attempt
     if spawned is not None:
         changes.update(shim=spawned.shim, delegate=spawned.delegate)
-        if record.started is None:
-            changes["started"] = spawned.at
     elif attempt > record.attempt:
         changes.update(shim=None, delegate=None)
     if record.state in (JobState.QUEUED, JobState.LAUNCHING):
@@ -205,40 +199,24 @@ def _as_launched(record: JobRecord, folder: JobFolder) -> JobRecord:
     return record.model_copy(update=changes)
 
 
-def _facts(record: JobRecord) -> tuple[JobAccepted, JobEnded | None]:
-    """Return the facts whose fold is ``record``."""
-    if not record.state.terminal:
-        return JobAccepted(job_id=record.job_id, record=record.model_copy(update={"ended": None})), None
-    begun = record.model_copy(
-        update={"state": JobState.RUNNING, "exit": None, "reason": None, "outcome": None, "ended": None}
-    )
-    ended = JobEnded(
-        job_id=record.job_id,
-        state=record.state,
-        exit=record.exit if record.exit is not None else 1,
-        exit_status=record.exit_status,
-        reason=record.reason,
-        outcome=record.outcome,
-        progress=record.progress,
-        cost=record.cost,
-        model_observed=record.model_observed,
-        conversation=record.conversation,
-        note=record.note,
-    )
-    return JobAccepted(job_id=record.job_id, record=begun), ended
+def _first_start(folder: JobFolder, attempts: int) -> float | None:
+    """Return when a delegate's process was first seen; None when no attempt says so."""
+    seen = (folder.read_spawn(attempt) for attempt in range(1, min(attempts, ATTEMPTS) + 1))
+    return next((spawned.at for spawned in seen if spawned is not None and spawned.at is not None), None)
 
 
 def _salvaged_seq(database: Path) -> int | None:
     """Return the newest number that the damaged file still admits to have given, None when it says nothing."""
     db = None
     try:
+        refuse_irregular(os.fspath(database))
         db = sqlite3.connect(f"{database.absolute().as_uri()}?mode=ro", uri=True, timeout=1.0)
         found = [
             db.execute("SELECT max(seq) FROM facts").fetchone(),
             db.execute("SELECT seq FROM sqlite_sequence WHERE name = 'facts'").fetchone(),
         ]
         return max(int(row[0]) for row in found if row and row[0] is not None)
-    except (sqlite3.Error, ValueError, TypeError):  # ValueError: undecodable bytes, or no number at all
+    except (DamagedStore, sqlite3.Error, ValueError, TypeError):  # ValueError: undecodable bytes, or no number at all
         return None
     finally:
         if db is not None:

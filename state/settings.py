@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 import os
+import stat
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -136,10 +137,12 @@ def config_file(environ: Mapping[str, str]) -> Path:
 def read_config(path: Path) -> bytes | None:
     """Return the content of config.toml, None when there is none. Raises StateError BAD_CONFIG.
 
-    A symbolic link is followed here: people keep this file elsewhere and link to it.
+    A symbolic link is followed here: people keep this file elsewhere and link to it. A pipe is not waited for.
     """
     try:
-        with path.open("rb") as file:
+        with open(path, "rb", opener=_at_once) as file:
+            if stat.S_ISFIFO(os.fstat(file.fileno()).st_mode):
+                raise StateError("bad_config", f"{printable(path)} is a pipe", f"make {printable(path)} a regular file")
             data = file.read(CONFIG_LIMIT + 1)
     except (FileNotFoundError, NotADirectoryError):
         return None
@@ -149,6 +152,10 @@ def read_config(path: Path) -> bytes | None:
     if len(data) > CONFIG_LIMIT:
         raise StateError("bad_config", f"{printable(path)} is larger than {CONFIG_LIMIT} bytes")
     return data
+
+
+def _at_once(path: str, flags: int) -> int:
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
 def parse(setting: Setting, raw: object, place: str) -> Value:
@@ -224,7 +231,7 @@ def _text(setting: Setting, raw: object, place: str) -> str:
 
 def _number(setting: Setting, raw: object, place: str) -> float:
     whole = setting.kind == "count"
-    wanted = "a whole number, 0 or more" if whole else "a number, 0 or more"
+    wanted = f"a {'whole ' if whole else ''}number from {setting.least} to {setting.most}"
     if setting.unit:
         wanted += f" (in {'seconds' if setting.unit == 's' else setting.unit})"
     if isinstance(raw, bool) or not isinstance(raw, str | int | float):
@@ -233,7 +240,7 @@ def _number(setting: Setting, raw: object, place: str) -> float:
         value = float(raw)
     except (ValueError, OverflowError):
         raise _bad(setting, raw, place, wanted) from None
-    if not 0 <= value <= 1e12 or (whole and not value.is_integer()):
+    if not setting.least <= value <= setting.most or (whole and not value.is_integer()):
         raise _bad(setting, raw, place, wanted)
     return value
 

@@ -33,6 +33,9 @@ class Setting:
     """Whether ``OUTSOURCERER_<KEY>`` is read too; the ``OSRC_`` name wins."""
     effective: bool = True
     """False: the name is known and checked, because scripts set it, but this version does nothing with it."""
+    least: int = 0
+    most: int = 10**12
+    """Bounds of a number, both included."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -95,7 +98,9 @@ _CHOOSING = (
 )
 
 _SUPERVISOR = (
-    _count("max_jobs", 16, "jobs that run at the same time; more wait in the queue", "jobs"),
+    Setting(
+        "max_jobs", "count", 16, "jobs that run at the same time; more wait in the queue", "jobs", least=1, most=1000
+    ),
     _number("idle_exit", 600, "the supervisor leaves after so long without a job or a client; 0: never"),
     _flag("no_daemon", False, "run the supervisor inside each command"),
     _flag("bg_no_detach", False, "the older name for no_daemon on bg", effective=False),

@@ -24,7 +24,7 @@ from ..messages.facts import Entry, Fact, JobAccepted, JobRemoved
 from ..messages.job import JobRecord
 from .errors import DamagedStore, from_os_error, printable
 from .files import FILES, Files
-from .reader import Reader
+from .reader import Reader, refuse_irregular
 from .records import apply
 from .schema import SCHEMA, newer
 from .sqlite_errors import TROUBLE, from_sqlite_error
@@ -54,6 +54,7 @@ class Store:
         """Use ``open`` instead."""
         self._db = db
         self._path = path
+        self._file = _which(path)
 
     @classmethod
     def open(cls, path: Path, *, now: float, files: Files = FILES) -> Store:
@@ -94,11 +95,27 @@ class Store:
         return entries
 
     def commit(self) -> None:
-        """Make everything appended since the last commit durable. Without any, nothing happens."""
+        """Make everything appended since the last commit durable. Without any, nothing happens.
+
+        Raises DamagedStore when the file is not in its place any more: nobody would find what is written.
+        """
         if not self._db.in_transaction:
             return
+        if _which(self._path) != self._file:
+            self.rollback()
+            raise DamagedStore(message=f"{printable(self._path)} was removed or replaced while it was in use")
         try:
             self._db.execute("COMMIT")
+        except TROUBLE as error:
+            self.rollback()
+            raise from_sqlite_error(error, self._path) from error
+
+    def restore(self, record: JobRecord) -> None:
+        """Put a job into the table as it is, without a fact, in the open transaction (after a rebuild)."""
+        try:
+            if not self._db.in_transaction:
+                self._db.execute("BEGIN IMMEDIATE")
+            self._save(record)
         except TROUBLE as error:
             self.rollback()
             raise from_sqlite_error(error, self._path) from error
@@ -175,8 +192,11 @@ class Store:
         if changed is None:
             self._db.execute("DELETE FROM jobs WHERE job_id = ?", (job_id,))
             return
-        row = (job_id, changed.label, changed.group_id, changed.state.value, changed.accepted_at, changed.ended)
-        self._db.execute(_SAVE_JOB, (*row, changed.model_dump_json()))
+        self._save(changed)
+
+    def _save(self, record: JobRecord) -> None:
+        row = (record.job_id, record.label, record.group_id, record.state.value, record.accepted_at, record.ended)
+        self._db.execute(_SAVE_JOB, (*row, record.model_dump_json()))
 
     def _load(self, job_id: str) -> tuple[bool, JobRecord | None]:
         """Return whether there is a row, and its record if that can be read."""
@@ -240,11 +260,21 @@ def _parse(body: str | bytes) -> JobRecord | None:
 def _make_private(path: Path, files: Files) -> None:
     """Create the file 0600 before SQLite can with the umask's mode; ``-wal`` and ``-shm`` inherit it."""
     try:
+        refuse_irregular(os.fspath(path))
         files.close(files.open(path, os.O_RDWR | os.O_CREAT))
     except IsADirectoryError as error:
         raise DamagedStore(message=f"{printable(path)} is a folder, not a database") from error
     except OSError as error:
         raise from_os_error(error, path, "open") from error
+
+
+def _which(path: Path) -> tuple[int, int] | None:
+    """Return what tells one file from another; None when there is none."""
+    try:
+        seen = os.stat(path)  # noqa: PTH116 - before every commit
+    except OSError:
+        return None
+    return seen.st_dev, seen.st_ino
 
 
 def _connect(path: Path) -> sqlite3.Connection:

@@ -13,6 +13,9 @@ from ..messages.vocabulary import LIVE_STATES, SCHEMA_VERSION
 Look = Callable[[int, float, str], str]
 """``identity.look``."""
 
+UNSUPERVISED = "none"
+"""``supervision`` of a live job whose processes are gone while no supervisor runs: its verdict is due."""
+
 _LIVE = frozenset(state.value for state in LIVE_STATES)
 _COPIED = (
     "job_id",
@@ -80,12 +83,12 @@ def is_live(record: Mapping[str, Any]) -> bool:
     return isinstance(state, str) and state in _LIVE
 
 
-def derive(record: Mapping[str, Any], look: Look, *, exit_seen: bool = False) -> dict[str, Any]:
+def derive(record: Mapping[str, Any], look: Look) -> dict[str, Any]:
     """Return the record as it may be believed without a supervisor. Nothing is written.
 
-    A live job that had processes, all gone now, is ``interrupted`` with a note; with ``exit_seen``
-    (its ``exit.json`` exists) it keeps its state, and the note says that the verdict is due. A
-    stopped delegate gets a note. A job that never had a process stays what it was.
+    A live job that had processes, all gone now, keeps its state: how it ended is told by its output,
+    which a supervisor reads. Its ``supervision`` is ``none``, and its note says that the verdict is due
+    and what brings it. A stopped delegate gets a note. A job that never had a process stays what it was.
     """
     seen = dict(record)
     if not is_live(record):
@@ -100,15 +103,10 @@ def derive(record: Mapping[str, Any], look: Look, *, exit_seen: bool = False) ->
         return seen
     if "stopped" in states:
         seen["note"] = "its processes are stopped (SIGSTOP)"
-    elif exit_seen:
-        seen["note"] = "its process has ended; the next command that starts a supervisor brings the verdict"
     else:
-        seen.update(
-            state="interrupted",
-            exit=130,
-            reason="interrupted:lost",
-            note="its processes are gone, and no supervisor has looked into it yet",
-        )
+        seen["supervision"] = UNSUPERVISED
+        wait = f"osrc wait {record.get('job_id')}"  # first: a table cuts the rest
+        seen["note"] = f"its verdict is due: {wait} (its processes are gone, and no supervisor runs)"
     return seen
 
 

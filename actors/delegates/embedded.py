@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from ...state.files import open_regular
 from .chat import dying_quietly, read_prompt
 from .chat_client import Question, ask
 from .completion import Trouble
@@ -85,7 +86,7 @@ def context_for(prompt: str, max_tokens: int) -> int:
 def file_trouble(path: Path) -> Trouble | None:
     """Say why ``path`` can't be a model, before a native library gets to see it."""
     try:
-        with path.open("rb") as file:
+        with os.fdopen(open_regular(path, follow=True), "rb") as file:
             magic = file.read(len(GGUF_MAGIC))
     except OSError as error:
         return Trouble("model-gone", f"the model file {path} can't be read: {error.strerror or error}")

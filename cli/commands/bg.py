@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from ..errors import CliError
 from ..options import Command, Globals, task_options
 from ..output import answer, answer_json, flush, say
 from ..reach import Reach
@@ -45,19 +46,29 @@ def detach_request(options: Globals, reach: Reach, request: dict[str, Any], *, d
     if reply.get("kind") == "planned":
         return show_plan(options, reply)
     job_id = str(reply["job_id"])
-    if options.json:
-        answer_json({"job_id": job_id, "plan": reply.get("plan")})
-    else:
-        answer(job_id)
-        flush()
+    try:
+        if options.json:
+            answer_json({"job_id": job_id, "plan": reply.get("plan")})
+        else:
+            answer(job_id)
+            flush()
+    except (BrokenPipeError, CliError):
+        say(f"job {job_id} was taken all the same")
+        _stay(reach, job_id)
+        raise
     if not options.quiet:
         say(banner(reply.get("plan") or {}))
         say(f"watch it: osrc watch {job_id}   wait: osrc wait {job_id}   answer: osrc result {job_id}")
+    _stay(reach, job_id)
+    return 0
+
+
+def _stay(reach: Reach, job_id: str) -> None:
+    """Supervise the job from here where nobody else does."""
     if reach.in_process:
         from ..following import stay  # noqa: PLC0415 - only without a supervisor
 
         stay(reach, job_id)
-    return 0
 
 
 def show_plan(options: Globals, reply: Reply) -> int:

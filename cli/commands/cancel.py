@@ -12,6 +12,7 @@ from ..looking import named
 from ..options import Command, Globals
 from ..output import answer, answer_json
 from ..reach import Reach
+from ..render.plain import one_line
 
 
 @click.command(cls=Command)
@@ -33,5 +34,7 @@ def cancel(options: Globals, ids: tuple[str, ...], now: bool) -> int:
         return exit_codes.DONE
     for job in jobs:
         state = str(job.get("state"))
-        answer(f"{job['job_id']} {f'had ended: {state}' if terminal(job) and state != 'canceled' else 'canceled'}")
+        note = f" ({one_line(str(job['note']), 200)})" if job.get("note") and not terminal(job) else ""
+        how = f"had ended: {state}" if terminal(job) and state != "canceled" else f"canceled{note}"
+        answer(f"{job['job_id']} {how}")
     return exit_codes.DONE

@@ -18,7 +18,7 @@ from ...state.errors import StateError
 from ...state.home import Home
 from ...state.identity import look
 from ...state.reader import Reader
-from ...state.views import derive, is_live
+from ...state.views import UNSUPERVISED, derive, is_live
 from .. import launch, machine
 from ..client import Connection, NoConnectionError, ProtocolMismatchError
 from ..errors import CliError
@@ -84,7 +84,9 @@ def _platform(_home: Home) -> Iterator[Finding]:
 
 
 def _home(home: Home) -> Iterator[Finding]:
-    home.preflight()
+    if not home.look():
+        yield Finding("home", "ok", f"{home.root} does not exist yet; the first command that needs it creates it")
+        return
     free = shutil.disk_usage(home.root).free
     text = f"{home.root} can be written, {free // 2**20:,} MiB free"
     if free < _LOW_DISK:
@@ -210,8 +212,7 @@ def _leftovers(home: Home) -> Iterator[Finding]:
     with Reader(home.database) as reader:
         live = [record for record in reader.live() if not supervised and is_live(record)]
     for record in live:
-        seen = derive(record, look)
-        if not is_live(seen):
+        if derive(record, look).get("supervision") == UNSUPERVISED:
             yield Finding("leftovers", "warn", f"job {record['job_id']} lost its processes", "osrc supervisor restart")
     old = [entry.name for entry in _entries(home.spool_dir) if time.time() - entry.stat().st_mtime > _SPOOL_AGE_S]
     if old:

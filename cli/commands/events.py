@@ -12,7 +12,7 @@ import click
 from ..completing import complete_job
 from ..errors import SupervisorLostError, from_refusal
 from ..looking import named
-from ..options import Command, Globals
+from ..options import Command, Globals, Whole
 from ..output import answer, answer_json, flush
 from ..reach import Reach
 from ..render.plain import one_line
@@ -27,7 +27,7 @@ Entry = dict[str, Any]
 
 @click.command(cls=Command)
 @click.option("-f", "--follow", "follows", is_flag=True, help="Go on with each new fact.")
-@click.option("--since", type=click.IntRange(min=0), default=0, metavar="SEQ", help="Only facts after this number.")
+@click.option("--since", type=Whole(), default=0, metavar="SEQ", help="Only facts after this number.")
 @click.option("--job", metavar="ID", shell_complete=complete_job, help="Only facts of this job.")
 @click.option("--type", "kind", metavar="T", help="Only facts of this kind, for example job.ended.")
 @click.pass_obj

@@ -12,9 +12,9 @@ import click
 from ..completing import complete_job
 from ..errors import CliError
 from ..following import read_result, terminal
-from ..looking import Job, named
+from ..looking import Job, named, verdict_due
 from ..options import Command, Globals
-from ..output import answer, answer_json
+from ..output import answer, answer_json, say
 from ..postmortem import classify as judge
 from ..preferences import number
 from ..reach import Reach
@@ -34,6 +34,9 @@ def explain(options: Globals, job_id: str) -> None:
     job = named(Reach(options), (job_id,))[0]
     ended = terminal(job)
     label, why = judge(job, ended=ended, has_result=_has_result(job))
+    meaning = words_for(str(job.get("state")))
+    if verdict_due(job):
+        meaning, why = "when last seen; its verdict is due", "verdict-due"
     folder = os.path.dirname(str(job.get("log_path") or ""))  # noqa: PTH120 - strings suffice
     errors = _last_errors(f"{folder}/err.log") if folder else []
     evidence = list(_denials(f"{folder}/events.jsonl")) if job.get("state") == "permission-blocked" else []
@@ -42,7 +45,7 @@ def explain(options: Globals, job_id: str) -> None:
         answer_json(
             {
                 **job,
-                "meaning": words_for(str(job.get("state"))),
+                "meaning": meaning,
                 "verdict": verdict,
                 "errors": errors,
                 "evidence": evidence,
@@ -57,7 +60,7 @@ def explain(options: Globals, job_id: str) -> None:
         ("lane", job.get("lane")),
         ("provider", job.get("provider")),
         ("folder", job.get("cwd")),
-        ("state", f"{job.get('state')} ({words_for(str(job.get('state')))})"),
+        ("state", f"{job.get('state')} ({meaning})"),
         ("exit", job.get("exit")),
         ("reason", job.get("reason")),
         ("outcome", job.get("outcome")),
@@ -92,6 +95,9 @@ def classify(options: Globals, job_id: str) -> None:
     else:
         identifier = str(job["job_id"])
         label, why = judge(job, ended=terminal(job), has_result=_has_result(job))
+        if verdict_due(job):
+            why = "verdict-due"
+            say(f"its processes are gone and no supervisor has judged it yet: osrc wait {identifier}")
     if options.json:
         answer_json({"job_id": identifier, "label": label, "reason": why})
     else:

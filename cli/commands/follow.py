@@ -120,7 +120,7 @@ def wait(options: Globals, ids: tuple[str, ...], any_one: bool, bound: float | N
         alone = jobs[0] if len(jobs) == 1 else {}
         answer_json({**alone, "jobs": jobs, "omitted": 0})
     else:
-        answer("\n".join(job_table(jobs, colour=may_colour(sys.stdout))))
+        answer("\n".join(job_table(jobs, colour=may_colour(sys.stdout))), styled=True)
     if not enough(map(terminal, jobs)):
         return exit_codes.TIMEOUT
     return exit_codes.gravest(exit_codes.of_job(job) for job in jobs if terminal(job))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 
 import click
@@ -11,8 +10,8 @@ from ..completing import complete_job
 from ..errors import CliError
 from ..following import terminal
 from ..looking import Job, named
-from ..options import Command, Globals
-from ..output import answer_json, flush, say
+from ..options import Command, Globals, Whole
+from ..output import answer, answer_bytes, answer_json, flush, say
 from ..reach import Reach
 from ..render.plain import strip_controls
 from ..tailing import added, tail
@@ -20,7 +19,7 @@ from ..tailing import added, tail
 
 @click.command(cls=Command)
 @click.argument("job_id", metavar="ID", shell_complete=complete_job)
-@click.option("-n", "--lines", type=click.IntRange(min=0), default=60, metavar="N", help="Last N lines (default 60).")
+@click.option("-n", "--lines", type=Whole(), default=60, metavar="N", help="Last N lines (default 60).")
 @click.option("-f", "--follow", "follows", is_flag=True, help="Go on with what is added, until the job has ended.")
 @click.option("--raw", is_flag=True, help="Keep control sequences.")
 @click.pass_obj
@@ -61,11 +60,10 @@ def write(data: bytes, *, raw: bool) -> None:
     if not data:
         return
     if raw:
-        sys.stdout.flush()
-        sys.stdout.buffer.write(data)
+        answer_bytes(data)
     else:
-        sys.stdout.write(strip_controls(data.decode("utf-8", "replace")))
-    flush()
+        answer(data.decode("utf-8", "replace"), end="")
+        flush()
 
 
 class _Ended:

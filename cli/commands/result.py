@@ -8,7 +8,7 @@ from .. import exit_codes
 from ..completing import complete_job
 from ..errors import CliError
 from ..following import read_result, terminal
-from ..looking import named
+from ..looking import named, verdict_due
 from ..options import Command, Globals
 from ..output import answer_json, answer_untrusted
 from ..reach import Reach
@@ -25,6 +25,12 @@ def result(options: Globals, job_id: str) -> int:
     """
     job = named(Reach(options), (job_id,))[0]
     identifier, state = str(job["job_id"]), str(job.get("state"))
+    if verdict_due(job):
+        raise CliError(
+            "not_finished",
+            f"job {identifier} is not judged yet: its processes are gone and no supervisor runs",
+            f"osrc wait {identifier}",
+        )
     if not terminal(job):
         raise CliError("not_finished", f"job {identifier} is {state}: {words_for(state)}", f"osrc wait {identifier}")
     text = read_result(job)

@@ -10,7 +10,7 @@ import click
 from .. import exit_codes
 from ..client import Connection, NoConnectionError, ProtocolMismatchError
 from ..errors import CliError, SupervisorLostError
-from ..options import Command, Globals, Group
+from ..options import Command, Globals, Group, Whole
 from ..output import answer, answer_json, say
 from ..place import read_supervisor_file
 from ..reach import Reach
@@ -32,6 +32,12 @@ def status(options: Globals) -> int:
     reach = Reach(options)
     seen = read_supervisor_file(reach.root)
     reply = _ask(seen["socket"], {"kind": "supervisor.status"}) if seen else None
+    if reply is None and seen is not None and _alive(seen):
+        raise CliError(
+            "supervisor_unavailable",
+            f"it runs (pid {seen.get('pid')}) but can't be reached at {seen['socket']}",
+            "osrc supervisor restart",
+        )
     if reply is None:
         if options.json:
             answer_json({"running": False, "home": reach.root})
@@ -93,7 +99,7 @@ def restart(options: Globals) -> int:
 
 
 @supervisor.command("logs", cls=Command)
-@click.option("-n", "--lines", type=click.IntRange(min=0), default=60, metavar="N", help="Last N lines (default 60).")
+@click.option("-n", "--lines", type=Whole(), default=60, metavar="N", help="Last N lines (default 60).")
 @click.option("-f", "--follow", "follows", is_flag=True, help="Go on with what is added.")
 @click.pass_obj
 def logs(options: Globals, lines: int, follows: bool) -> None:
@@ -113,6 +119,12 @@ def logs(options: Globals, lines: int, follows: bool) -> None:
     if follows:
         for part in added(path, offset, lambda: False):
             write(part, raw=False)
+
+
+def _alive(seen: dict[str, Any]) -> bool:
+    from .. import launch  # noqa: PLC0415 - processes are only looked at here
+
+    return launch.alive(seen)
 
 
 def _ask(socket: str, body: dict[str, str]) -> dict[str, Any] | None:

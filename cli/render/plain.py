@@ -11,16 +11,21 @@ _SEQUENCES = (
     r"|(?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c)?"  # OSC, DCS, SOS, PM, APC
     r"|\x1b[ -/]*[0-~]?"  # every other escape
 )
-_CONTROLS = {code: None for code in (*range(0x20), *range(0x7F, 0xA0)) if chr(code) not in "\t\n"}
+_DIRECTION = (0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))
+"""Characters that turn the order of what follows: they make a text look like another one."""
+_CONTROLS = dict.fromkeys(code for code in (*range(0x20), *range(0x7F, 0xA0), *_DIRECTION) if chr(code) not in "\t\n")
+_SHORT = 1 << 16
 _ONE_LINE = {**_CONTROLS, ord("\t"): " ", ord("\n"): " "}
 
 
 def strip_controls(text: str) -> str:
-    r"""Return ``text`` with every terminal control removed; tab and newline stay, CR LF becomes LF.
+    r"""Return ``text`` with every terminal and direction control removed; tab and newline stay, CR LF becomes LF.
 
     >>> strip_controls("\x1b[31mred\x1b[0m \x1b]0;title\x07ok\r\n")
     'red ok\n'
     """
+    if text.isprintable() or (len(text) < _SHORT and text.replace("\n", "").isprintable()):
+        return text  # nearly always; the pattern is not even compiled
     return re.sub(_SEQUENCES, "", text).translate(_CONTROLS)
 
 

@@ -50,6 +50,8 @@ def last_words(job: Mapping[str, Any]) -> str:
     marker = (job.get("progress") or {}).get("last_marker")
     if job.get("ended") is not None and job.get("reason"):
         return str(job["reason"])
+    if job.get("supervision") == "none" and job.get("note"):  # its verdict is due
+        return str(job["note"])
     return str(marker or job.get("reason") or job.get("note") or "")
 
 

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 
 from ...messages.refusals import RefusalCode, Refused
 from ...messages.vocabulary import Tier
+from ..registry import names as builtin_names
 from .aliases import DUAL, LOCAL_PREFIXES, MODEL, family_of
 from .asking import Ask, ChooseByReadiness, Known, Resolved
 from .placing import on_lane
@@ -19,7 +20,10 @@ from .providers import ABSENT, SYNONYMS
 from .refusing import absent, image, lane_named, no_lane, unknown
 
 PREFERENCE = ("claude", "codex", "local", "embedded")
-"""The order in which a ready lane is taken when neither a lane nor a model was named. None of them is metered."""
+"""The order in which a ready lane is taken when neither a lane nor a model was named: none of them is metered.
+
+Declared lanes come after; no other built-in lane is taken unasked.
+"""
 
 _OPENROUTER = "cc"
 """The lane that an OpenRouter id runs on when no lane was named."""
@@ -61,6 +65,7 @@ def resolve(  # noqa: PLR0913 - what was typed, what exists, and the settings
 
 def _choose(tier: Tier | None, lanes: Mapping[str, Tier]) -> ChooseByReadiness | Refused:
     names = [name for name in PREFERENCE if name in lanes]
+    names += sorted(set(lanes).difference(builtin_names()))
     if not names:
         return no_lane("any lane", lanes)
     found = tuple(Resolved(lane=name, model=None, tier=tier or lanes[name]) for name in names)

@@ -71,7 +71,7 @@ def probe(facts: ProbeFacts) -> Readiness:
         return Readiness(level=ReadinessLevel.ABSENT, detail=missing.message, fix=missing.hint)
     if facts.host.embedded_model is None:
         return Readiness(
-            level=ReadinessLevel.INSTALLED, detail="runtime installed, no demo model: name a GGUF", fix=DEMO_FIX
+            level=ReadinessLevel.ABSENT, detail="runtime installed, no demo model: name a GGUF", fix=DEMO_FIX
         )
     return Readiness(level=ReadinessLevel.SIGNED_IN, detail=f"runtime and {DEMO_NAME}; no account is needed")
 

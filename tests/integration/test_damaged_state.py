@@ -125,6 +125,35 @@ def test_numbers_of_facts_go_on_rising_after_a_rebuild(home: Supervised) -> None
     assert after == sorted(set(after))
 
 
+@pytest.mark.parametrize("damage", [remove_database, empty_database])
+def test_jobs_without_their_database_are_never_no_jobs(home: Supervised, damage) -> None:
+    finished, live, go = one_done_one_running(home)
+    damage(home)
+    for words in (("status",), ("result", finished), ("doctor",)):
+        looked = home.osrc(*words)
+        said = looked.stdout + looked.stderr
+        assert looked.returncode == 1, shown(looked)
+        assert b"though there are jobs" in said, shown(looked)
+        assert b"osrc supervisor restart" in said, shown(looked)
+    home.ok("supervisor", "restart")
+    check_all_is_well(home, finished, live, go)
+
+
+def test_a_database_removed_under_a_live_supervisor_is_rebuilt_with_the_next_decision(home: Supervised) -> None:
+    finished = home.bg(*DONE)
+    home.ended(finished)
+    assert home.facts("job.ended", finished)
+    remove_database(home)
+    home.osrc("bg", "run", "--lane", "fake", "anything")  # may be refused: its decision is what meets the loss
+    until((home.root / "state.db").exists, "it is rebuilt")
+    new = home.bg(*DONE)
+    assert home.ended(new)["state"] == "done"
+    assert home.record(finished)["state"] == "done"
+    (rebuilt,) = home.facts("store.rebuilt")
+    assert rebuilt
+    assert not home.facts("job.ended", finished), "what was told once is not told again"
+
+
 def test_a_newer_schema_is_refused_and_left_alone(home: Supervised) -> None:
     finished = home.bg(*DONE)
     home.ended(finished)

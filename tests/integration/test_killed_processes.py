@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from fakes.osrc_process import shown
 from fakes.supervised import Supervised, alive, kill, pid_in, until
 
 TICK = {"OSRC_POLL": "0.2"}
@@ -82,9 +83,26 @@ def test_all_of_it_is_killed_and_the_next_supervisor_sees_that(home: Supervised)
     home.kill_supervisor()
     kill(shim)
     kill(delegate)
-    assert json.loads(home.ok("status", job_id, "--json"))["state"] == "interrupted", "seen without a supervisor"
+    seen = json.loads(home.ok("status", job_id, "--json"))
+    assert (seen["state"], seen["supervision"], seen["reason"]) == ("running", "none", None), "nobody has judged it"
     home.ok("supervisor", "restart")
     assert home.ended(job_id, 5)["state"] == "interrupted"
+
+
+def test_who_waits_for_a_job_whose_processes_are_all_gone_gets_the_verdict_on_what_it_said(home: Supervised) -> None:
+    job_id, delegate, shim = started(home, {"end": "all of it"})
+    until(lambda: b"all of it" in (home.folder(job_id) / "out.log").read_bytes(), "it answered")
+    home.kill_supervisor()
+    kill(shim)
+    kill(delegate)
+    done = home.osrc("result", job_id)
+    assert (done.returncode, f"osrc wait {job_id}".encode() in done.stderr) == (1, True), shown(done)
+    assert "verdict-due" in home.ok("classify", job_id)
+    assert f"osrc wait {job_id}" in home.ok("status", job_id)
+    assert home.supervisor() is None or not home.daemons(), "looking starts nothing"
+    assert home.osrc("wait", job_id).returncode == 2
+    assert home.record(job_id)["state"] == "done?"
+    assert home.result(job_id).strip() == "all of it"
 
 
 def test_the_forking_process_is_killed(home: Supervised) -> None:

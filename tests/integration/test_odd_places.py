@@ -287,8 +287,28 @@ def test_a_job_that_ends_on_a_full_disk_ends_once_there_is_room(small: Supervise
     record = small.ended(job_id, 60)
     # its last words met the full disk, so that they may be lost: but that is what is said then
     assert record["state"] in ("done", "failed", "interrupted", "done?"), record
+    if record["state"] == "done":
+        until(lambda: small.osrc("result", job_id).returncode == 0, "its final message was written once there was room")
     assert len(small.facts("job.ended")) == 1
     assert small.ended(small.bg(*DONE))["state"] == "done"
+
+
+def test_a_job_is_canceled_on_a_full_disk_and_it_is_said_that_this_is_not_recorded_yet(small: Supervised) -> None:
+    job_id = small.bg({"say": "early"}, {"sleep": 600})
+    until(lambda: "early" in _text(small.folder(job_id) / "out.log"), "it is at work")
+    small.running(job_id)
+    ballast = fill(small, 0)
+    refused = small.osrc("cancel", "--json", job_id, timeout=15)
+    assert refused.returncode == 1, shown(refused)
+    error = json.loads(refused.stdout)["error"]
+    assert (error["code"], "being ended" in error["message"]) == ("state_full", True)
+    until(lambda: not small.delegates(), "the delegate was ended")
+    seen = json.loads(small.ok("status", job_id, "--json"))
+    assert "can't be written" in seen["note"]
+    ballast.unlink()
+    record = small.ended(job_id, 60)
+    assert record["state"] == "canceled"
+    assert len(small.facts("job.ended")) == 1
 
 
 def test_a_supervisor_killed_on_a_full_disk_comes_back_once_there_is_room(small: Supervised, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 import base64
 import contextlib
 import os
+from dataclasses import replace
 
 import pytest
 from fakes.lanes import lane_toml, write_lane
@@ -11,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from outsourcerer.actors.host import decode_environment, host_for, probe, usable
 from outsourcerer.actors.lane_book import LaneBook
-from outsourcerer.lanes.contract import Lane, ReadinessLevel
+from outsourcerer.lanes.contract import Host, Lane, ProbeFacts, ReadinessLevel
+from outsourcerer.lanes.registry import builtin
 from outsourcerer.state.settings import Settings
 
 names = st.text(st.characters(exclude_characters="=\0", exclude_categories=["Cs"]), min_size=1, max_size=10)
@@ -79,9 +81,22 @@ def test_a_program_is_looked_for_on_the_callers_path_and_not_on_ours(home, tmp_p
 
 
 def test_a_lane_without_its_program_is_absent_and_nothing_is_run(home):
-    readiness = probe(lane_of(home), {"PATH": "/nowhere"}, Settings.load({}, None))
+    lane = lane_of(home)
+    readiness = probe(lane, {"PATH": "/nowhere"}, Settings.load({}, None))
     assert readiness.level is ReadinessLevel.ABSENT
-    assert not usable(readiness)
+    assert not usable(lane, readiness)
+
+
+@pytest.mark.parametrize("name", ["local", "embedded"])
+def test_a_lane_that_is_installed_but_lacks_what_it_needs_is_not_taken_unasked(name):
+    lane = builtin(name)
+    bare = Host(
+        environment={}, executables={}, server="http://127.0.0.1:9/v1", embedded_runtime=True, python="/bin/python3"
+    )
+    readiness = lane.probe(ProbeFacts(host=bare))
+    assert not usable(lane, readiness), readiness
+    able = replace(bare, server_models=("m",), embedded_model="/m.gguf")
+    assert usable(lane, lane.probe(ProbeFacts(host=able)))
 
 
 def test_a_lane_with_its_program_is_usable(home, tmp_path):
@@ -89,7 +104,7 @@ def test_a_lane_with_its_program_is_usable(home, tmp_path):
     a_program(tmp_path / "bin", "some-tool")
     environment = {"PATH": f"{tmp_path / 'bin'}:/usr/bin:/bin"}
     for ask in (True, False):
-        assert usable(probe(lane, environment, Settings.load({}, None), ask_version=ask))
+        assert usable(lane, probe(lane, environment, Settings.load({}, None), ask_version=ask))
 
 
 def test_the_real_path_of_a_program_is_not_resolved(home, tmp_path):

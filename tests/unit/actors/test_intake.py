@@ -84,6 +84,7 @@ REFUSALS = {
     "a delegate by the older name": ({"_env": {"OSRC_DEPTH": "1"}}, RefusalCode.RECURSION, "delegate already"),
     "a depth that is no number": ({"_env": {"OUTSOURCERER_DEPTH": "-1"}}, RefusalCode.RECURSION, "'-1'"),
     "a depth of another script": ({"_env": {"OUTSOURCERER_DEPTH": "²"}}, RefusalCode.RECURSION, "delegate"),
+    "an older name that is no number": ({"_env": {"OSRC_DEPTH": "zz"}}, RefusalCode.RECURSION, "OSRC_DEPTH is 'zz'"),
     "a model on the denylist": (
         {"_env": {"OSRC_MODEL_DENYLIST": "other, bad-*"}, "model": "bad-one"},
         RefusalCode.DENIED,

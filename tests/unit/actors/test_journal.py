@@ -192,6 +192,16 @@ def test_a_disk_that_stays_full_is_tried_later_and_later_with_one_timer(bench):
     eventually(lambda: "patient" in bench.causes())
 
 
+def test_that_nothing_can_be_recorded_is_said_for_as_long_as_that_is_so(bench):
+    bench.store.fail_commits = [full()]
+    bench.append(fact("held"))
+    eventually(bench.clock.waiting)
+    assert "no space" in bench.feed.trouble
+    bench.clock.advance(0.5)
+    eventually(bench.committed)
+    assert bench.feed.trouble is None
+
+
 def test_what_must_not_wait_is_refused(bench):
     bench.store.fail_commits = [full()]
     token = bench.append(fact("now or never"), may_wait=False)
@@ -199,6 +209,7 @@ def test_what_must_not_wait_is_refused(bench):
     assert isinstance(message, FactsRefused)
     assert (message.token, message.refusal.code) == (token, RefusalCode.STATE_FULL)
     assert bench.clock.waiting() == []
+    assert bench.feed.trouble is None, "nothing that happened is unrecorded"
     bench.append(fact("works again"), may_wait=False)
     eventually(bench.committed)
     assert bench.causes() == ["works again"]

@@ -239,3 +239,14 @@ def test_closing_lets_go_of_all_files(bench):
     bench.pump.close()
     if sys.platform == "linux":
         assert sum(1 for _ in Path("/proc/self/fd").iterdir()) == open_files - 2
+
+
+def test_a_pipe_in_place_of_a_log_holds_nobody_up(bench):
+    os.mkfifo(bench.folder / "out.log")
+    bench.write("err.log", b"seen")
+    bench.follow()
+    eventually(lambda: bench.text("err") == b"seen")
+    bench.acknowledge_all()
+    bench.pump.drain("j")
+    eventually(bench.drained)
+    assert bench.drained().missing

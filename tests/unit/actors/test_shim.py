@@ -1,5 +1,6 @@
 """The shim: one start per attempt, the truth on disk at every point, exact exits, nothing left behind."""
 
+import errno
 import json
 import os
 import signal
@@ -52,6 +53,27 @@ def ended(folder):
 
 
 # --- exits
+
+
+def test_the_exit_is_written_once_there_is_room_however_long_that_takes(monkeypatch, tmp_path):
+    left, pauses = [errno.ENOSPC] * 40 + [errno.EROFS, errno.EIO], []
+    real = shim.write_json
+
+    def full(*given):
+        if left:
+            raise OSError(left.pop(), "no")
+        real(*given)
+
+    monkeypatch.setattr(shim, "write_json", full)
+    monkeypatch.setattr(shim.time, "sleep", pauses.append)
+    shim.write_exit(os.fsencode(tmp_path), shim.exit_record(1, code=7))
+    assert json.loads((tmp_path / "exit.json").read_text())["code"] == 7
+    assert (len(pauses), max(pauses)) == (42, shim.LONGEST_PAUSE_S)
+
+
+def test_a_job_folder_that_is_gone_is_not_waited_for(monkeypatch, tmp_path):
+    monkeypatch.setattr(shim.time, "sleep", lambda _: pytest.fail("it waits"))
+    shim.write_exit(os.fsencode(tmp_path / "gone"), shim.exit_record(1, code=7))
 
 
 @pytest.mark.parametrize("code", [0, 1, 3, 126, 127, 255])

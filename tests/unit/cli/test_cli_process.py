@@ -578,6 +578,8 @@ def test_looking_starts_nothing(tmp_path: Path) -> None:
 
 def test_a_stale_file_is_no_supervisor(gateway: FakeGateway) -> None:
     gateway.close(keep_file=True)
+    place = gateway.home / "supervisor.json"
+    place.write_text(json.dumps({**json.loads(place.read_text()), "started": 1}))  # an earlier process of this pid
     done = osrc(gateway.home, "supervisor", "status")
     assert (done.returncode, done.stdout) == (1, b"not running\n")
     assert osrc(gateway.home, "status").returncode == 0

@@ -17,7 +17,10 @@ from outsourcerer.cli.task import checked, read_task
 def test_blank_is_no_task(text: str) -> None:
     with pytest.raises(CliError, match="empty") as caught:
         read_task((text,), None)
-    assert (caught.value.code, caught.value.exit_code) == ("bad_task", 1)
+    assert (caught.value.code, caught.value.exit_code) == ("bad_task", 64)
+    with pytest.raises(CliError, match="empty") as caught:
+        checked(text.encode(), "the task on stdin")
+    assert caught.value.exit_code == 1
 
 
 @pytest.mark.parametrize("text", ["$task", " $TASK\n", "${prompt}", "$_"])

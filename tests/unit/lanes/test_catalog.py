@@ -139,8 +139,8 @@ def test_every_alias_has_its_lane_its_model_and_its_tier() -> None:
 def test_nothing_named_is_left_to_readiness_in_order() -> None:
     result = ask()
     assert isinstance(result, ChooseByReadiness)
-    assert [one.lane for one in result.candidates] == ["claude", "codex", "local", "embedded"]
-    assert [one.tier for one in ask(tier=Tier.MID).candidates] == [Tier.MID] * 4
+    assert [one.lane for one in result.candidates] == ["claude", "codex", "local", "embedded", "mine"]
+    assert [one.tier for one in ask(tier=Tier.MID).candidates] == [Tier.MID] * 5
     assert isinstance(resolve(None, None, None, lanes={}), Refused)
 
 

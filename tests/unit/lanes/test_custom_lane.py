@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from outsourcerer.lanes.contract import Host, Lane, Launch, Locality, Posture, ProbeFacts, Task
+from outsourcerer.lanes.contract import Host, Lane, Launch, Locality, Posture, ProbeFacts, ReadinessLevel, Task
 from outsourcerer.lanes.custom import load
 from outsourcerer.lanes.osrc_jsonl import OsrcParser
 from outsourcerer.lanes.text import TextParser
@@ -50,6 +52,42 @@ def test_a_file_becomes_a_lane() -> None:
     assert isinstance(mine.parser(task()), OsrcParser)
     assert mine.liveness.streamed
     assert not lane(BASIC.replace("local = true", "streamed = false")).liveness.streamed
+
+
+BARE = """
+argv = ["/opt/agent"]
+[verbs]
+run = "READ-ONLY"
+"""
+
+
+def test_a_model_that_the_file_has_no_place_for_is_refused() -> None:
+    refused = lane(BARE).plan(task(model="m"), HOST)
+    assert isinstance(refused, Refused)
+    assert refused.code is RefusalCode.UNKNOWN_MODEL
+    assert "{model}" in refused.message
+    assert launch('model = "m"' + BARE, model="m").argv == ("/opt/agent",), "the file itself says that it is this one"
+
+
+@pytest.mark.parametrize(("extra", "words"), [("", "only asked for"), ("scaffold = false", "does not reach")])
+def test_an_effort_that_the_file_has_no_place_for_is_said(extra: str, words: str) -> None:
+    (notice,) = launch(extra + BARE, effort=Effort.HIGH).notices
+    assert words in notice
+    assert launch(BARE).notices == launch(BASIC, effort=Effort.HIGH).notices == ()
+
+
+def test_a_program_that_can_not_be_executed_is_absent() -> None:
+    looked = replace(HOST, executables={"/opt/agent": None})
+    readiness = lane(BARE).probe(ProbeFacts(host=looked))
+    assert (readiness.level, readiness.detail) == (ReadinessLevel.ABSENT, "/opt/agent can't be executed")
+    assert isinstance(lane(BARE).plan(task(), looked), Refused)
+
+
+@pytest.mark.parametrize(("kind", "words"), [("free", "$0"), ("plan", "plan's limits"), ("metered", "paid by use")])
+def test_who_pays_is_never_contradicted_by_the_words_for_it(kind: str, words: str) -> None:
+    said = lane(BARE + f'[billing]\nkind = "{kind}"').billing.words
+    assert words in said
+    assert "its cost is not known" not in said
 
 
 def test_groups_are_left_out_when_a_value_is_missing() -> None:

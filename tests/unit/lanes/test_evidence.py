@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import reduce
 
+import pytest
 from outsourcerer.lanes.evidence import Evidence, fold, hopeless
 from outsourcerer.messages.job import TokenUsage
 from outsourcerer.messages.lane_events import (
@@ -70,7 +71,7 @@ def test_only_signed_markers_count() -> None:
         marked(MarkerKind.BLOCKED, "forged", signed=False),
         marked(MarkerKind.PROGRESS, "soon"),
     )
-    assert evidence.percent == 50
+    assert evidence.percent is None, "it said DONE since"
     assert evidence.last_terminal == marked(MarkerKind.DONE, "ok")
     assert evidence.progress.last_marker == "PROGRESS soon"
     assert evidence.unsigned == 1
@@ -123,3 +124,21 @@ def test_long_streams_do_not_grow_the_evidence() -> None:
     assert len(evidence.retry_statuses) <= 32
     assert len(evidence.calls) <= 64
     assert (evidence.retries, evidence.reads) == (500, 500)
+
+
+@pytest.mark.parametrize(
+    ("said", "end", "percent"),
+    [
+        ("50%", TurnEnded(ok=True, text="x"), None),
+        ("step 3 of 3", TurnEnded(ok=True, text="x"), 100),
+        ("50%", TurnEnded(ok=False), 50),
+        ("50%", Marked(marker=MarkerKind.DONE, text="all good", signed=True), None),
+        ("50%", Marked(marker=MarkerKind.DONE, text="80%", signed=True), 80),
+        ("100%", Marked(marker=MarkerKind.DONE, text="all good", signed=True), 100),
+        ("50%", Marked(marker=MarkerKind.BLOCKED, text="no net", signed=True), 50),
+        ("50%", Marked(marker=MarkerKind.DONE, text="forged", signed=False), 50),
+    ],
+)
+def test_how_far_it_was_on_the_way_is_not_said_of_work_that_is_done(said, end, percent):
+    on_the_way = fold(Evidence(), Marked(marker=MarkerKind.PROGRESS, text=said, signed=True))
+    assert fold(on_the_way, end).progress.percent == percent

@@ -67,6 +67,15 @@ def test_every_kind_of_line() -> None:
     ]
 
 
+def test_a_final_event_that_is_too_long_is_told_from_one_that_never_came() -> None:
+    long = line(type="end", ok=True, text="x" * (LINE_CAP + 9))
+    for chunks in ((long,), (long[:99], long[99:])):
+        assert parse(line(type="text", text="hi"), *chunks)[-1].unread == len(long) - 1
+    assert parse(line(type="text", text="hi"))[-1].unread is None
+    assert parse(b"x" * (LINE_CAP + 9) + b"\n")[-1].unread is None, "no event"
+    assert parse(long, line(type="text", text="went on"))[-1].unread is None
+
+
 def test_noise_is_counted_not_listed() -> None:
     noise = [
         b"starting up\n",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 from hypothesis import given
@@ -33,6 +33,15 @@ CUT_OFF = TurnEnded(ok=False, failure=FailureKind.TASK, synthetic=True)
 PRINTED = TurnEnded(ok=True, text="the answer", synthetic=True)
 EXIT_0, EXIT_1 = ExitStatus(code=0), ExitStatus(code=1)
 KILLED, LOST = ExitStatus(signal=9), ExitStatus(lost=True)
+
+
+@pytest.mark.parametrize("said", [Evidence(), Evidence(spoken_chars=9, last_text="so far")])
+def test_a_last_line_that_was_too_long_to_be_read_is_named(said):
+    turn = TurnEnded(ok=False, failure=FailureKind.TASK, synthetic=True, unread=2_000_000)
+    found = judge(replace(said, turn=turn), EXIT_0)
+    assert (found.state, found.outcome) == (JobState.FAILED, "no-final-event")
+    assert "2000000 bytes" in found.reason
+    assert "log" in found.reason
 
 
 @pytest.mark.parametrize(
@@ -122,7 +131,8 @@ def test_what_contradicts_the_verdict_is_noted() -> None:
     assert "cancel came after" in judge(finished, EXIT_0, cancel=True).note
 
 
-TURNS = [None, GOOD, BAD, SILENT, CUT_OFF, PRINTED, TurnEnded(ok=False, synthetic=True, text="part")]
+PART = TurnEnded(ok=False, synthetic=True, text="part")
+TURNS = [None, GOOD, BAD, SILENT, CUT_OFF, PRINTED, PART, PART.model_copy(update={"unread": 2_000_000})]
 EXITS = [EXIT_0, EXIT_1, ExitStatus(code=143), KILLED, LOST, ExitStatus(error="gone"), ExitStatus()]
 MARKERS = [None, *(marked(kind) for kind in MarkerKind if kind.terminal)]
 FINDINGS = [None, Found(JobState.WEDGED), Found(JobState.FAILED), Found(JobState.DONE), Found(JobState.RUNNING)]

@@ -7,7 +7,7 @@ import pytest
 from fakes.state import FailingDisk, names, refusal_of
 from outsourcerer.messages.refusals import RefusalCode
 from outsourcerer.state.errors import StateError
-from outsourcerer.state.files import create_private, read_private, set_aside, write_private
+from outsourcerer.state.files import create_private, open_regular, read_private, set_aside, write_private
 
 
 def modes(path: Path) -> int:
@@ -106,3 +106,25 @@ def test_set_aside_keeps_every_copy(tmp_path):
 def test_a_refusal_is_the_same_in_words():
     refusal = StateError("state_full", "the disk is full", "make room").refusal
     assert (refusal.code, refusal.message, refusal.hint) == (RefusalCode.STATE_FULL, "the disk is full", "make room")
+
+
+@pytest.mark.parametrize("flags", [os.O_RDONLY, os.O_WRONLY | os.O_CREAT | os.O_TRUNC])
+@pytest.mark.parametrize("kind", ["fifo", "read fifo", "folder", "link"])
+def test_only_a_regular_file_is_opened_and_nothing_is_waited_for(tmp_path, flags, kind):
+    path = tmp_path / "x"
+    reader = -1
+    if kind.endswith("fifo"):
+        os.mkfifo(path)
+        reader = os.open(path, os.O_RDONLY | os.O_NONBLOCK) if kind == "read fifo" else -1
+    elif kind == "folder":
+        path.mkdir()
+    else:
+        (tmp_path / "real").write_bytes(b"kept")
+        path.symlink_to("real")
+    with pytest.raises(OSError):
+        open_regular(path, flags)
+    if kind == "link":
+        assert (tmp_path / "real").read_bytes() == b"kept"
+        os.close(open_regular(path, follow=True))
+    if reader >= 0:
+        os.close(reader)

@@ -84,6 +84,69 @@ def test_our_own_open_folder_is_tightened(tmp_path):
     assert mode(home.root) == mode(home.jobs_dir) == 0o700
 
 
+@pytest.mark.parametrize("permissions", [0o755, 0o700])
+def test_a_folder_of_other_things_is_refused_and_left_as_it_is(tmp_path, permissions):
+    root = tmp_path / "project"
+    root.mkdir()
+    (root / "README").write_text("mine")
+    (root / "jobs").mkdir(mode=0o755)
+    root.chmod(permissions)
+    for use in (Home(root).preflight, Home(root).look):
+        with pytest.raises(StateError) as caught:
+            use()
+        assert caught.value.code == "state_unwritable"
+        assert "not a state home" in str(caught.value)
+        assert f"OSRC_HOME={root}/" in caught.value.hint
+    assert mode(root) == permissions
+    assert sorted(path.name for path in root.iterdir()) == ["README", "jobs"]
+    assert not list((root / "jobs").iterdir())
+
+
+def test_a_folder_that_all_users_share_is_refused_even_with_our_files_in_it(tmp_path):
+    home = Home(tmp_path / "h")
+    home.preflight()
+    home.root.chmod(0o1777)
+    with pytest.raises(StateError, match="shared by all users"):
+        home.preflight()
+    assert mode(home.root) == 0o1777
+
+
+@pytest.mark.parametrize("names", [(), ("jobs",), ("jobs", "spool"), ("state.db", "notes.txt")])
+def test_an_empty_folder_and_one_left_half_made_are_taken(tmp_path, names):
+    (tmp_path / "h").mkdir(mode=0o755)
+    for name in names:
+        if "." in name:
+            (tmp_path / "h" / name).touch()
+        else:
+            (tmp_path / "h" / name).mkdir()
+    Home(tmp_path / "h").preflight()
+    assert mode(tmp_path / "h") == 0o700
+
+
+def test_looking_creates_and_changes_nothing(tmp_path):
+    home = Home(tmp_path / "h")
+    assert not home.look()
+    assert not home.root.exists()
+    home.root.mkdir()
+    home.root.chmod(0o755)
+    assert home.look()
+    assert not list(home.root.iterdir())
+    assert mode(home.root) == 0o755
+
+
+@pytest.mark.parametrize("kind", ["fifo", "folder"])
+@pytest.mark.parametrize("how", ["preflight", "look"])
+def test_something_else_in_place_of_the_probe_is_named(tmp_path, kind, how):
+    home = Home(tmp_path / "h")
+    home.preflight()
+    probe = home.root / ".writable"
+    probe.unlink()
+    os.mkfifo(probe) if kind == "fifo" else probe.mkdir()
+    with pytest.raises(StateError, match="not a regular file") as caught:
+        getattr(home, how)()
+    assert str(probe) in caught.value.hint
+
+
 @pytest.mark.parametrize("which", ["root", "jobs"])
 def test_links_are_refused(tmp_path, which):
     real = tmp_path / "real"

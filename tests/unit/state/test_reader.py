@@ -45,6 +45,24 @@ def test_a_store_that_is_not_there_reads_as_empty_and_is_not_made(path):
         assert reader.jobs() == ([], 0)
 
 
+@pytest.mark.parametrize("content", [None, b"", b"S"])
+def test_jobs_without_a_store_are_not_no_jobs(path, content):
+    (path.parent / "jobs" / job_id(1)).mkdir(parents=True)
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(DamagedStore, match="though there are jobs") as caught:
+        Reader(path)
+    assert "osrc supervisor restart" in caught.value.hint
+
+
+def test_numbers_of_any_size_are_taken(path):
+    filled(path, 3).close()
+    with Reader(path) as reader:
+        assert len(reader.jobs(limit=10**22)[0]) == 3
+        assert reader.entries(10**22, 10) == []
+        assert reader.entries(-(10**22), 10**22)
+
+
 def test_newest_first_with_an_exact_rest(path):
     store = filled(path)
     with Reader(path) as reader:

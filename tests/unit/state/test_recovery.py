@@ -21,10 +21,10 @@ from fakes.state import (
     scratch_home,
     scribble,
 )
-from outsourcerer.messages.facts import FACT, JobAccepted, JobEnded, JobLaunching, JobRemoved
+from outsourcerer.messages.facts import FACT, JobAccepted, JobEnded, JobLaunching, JobRemoved, StoreRebuilt
 from outsourcerer.messages.job import ExitStatus
 from outsourcerer.messages.vocabulary import JobState
-from outsourcerer.state.errors import StateError
+from outsourcerer.state.errors import DamagedStore, StateError
 from outsourcerer.state.home import Home
 from outsourcerer.state.job_folder import META, JobFolder
 from outsourcerer.state.reader import Reader
@@ -51,12 +51,15 @@ def lived_in(home, jobs=30):
 
 
 def agrees_with_itself(home, store):
-    """The jobs table must be the fold of the journal."""
+    """The jobs table must be the fold of the journal, a rebuild being where the folders' records come in."""
     found = {}
     with Reader(home.database) as reader:
         for _, at, _, body in reader.entries(0, 1_000_000):
             fact = FACT.validate_json(body)
             name = getattr(fact, "job_id", None)
+            if isinstance(fact, StoreRebuilt):
+                metas = (JobFolder(path).read_meta() for path in home.jobs_dir.iterdir())
+                found.update({meta.job_id: meta for meta in metas if meta is not None})
             if name:
                 found[name] = apply(found.get(name), fact, at)
         shown, omitted = reader.jobs(limit=0)
@@ -354,17 +357,76 @@ def test_killed_at_any_instant_of_a_rebuild(tmp_path):
         store.close()
 
 
-def test_facts_of_a_rebuilt_job_are_in_the_order_they_happened(tmp_path):
+def test_a_rebuild_is_one_fact_and_the_jobs_go_on_from_there(tmp_path):
     home = scratch_home(tmp_path)
     lived_in(home, 6)
     home.database.unlink()
     store, _ = open_or_rebuild(home, NOW + 99)
     with Reader(home.database) as reader:
         rows = reader.entries(0, 100)
-    assert [row[1] for row in rows] == sorted(row[1] for row in rows)
-    assert [row[2] for row in rows].count("job.accepted") == 6
-    assert [row[2] for row in rows].count("job.ended") == 4
+    assert [row[2] for row in rows] == ["store.rebuilt"]
+    fact = FACT.validate_json(rows[0][3])
+    assert fact.jobs == 6
+    assert "missing" in fact.cause
     store.append([JobLaunching(job_id=job_id(0), attempt=1)], NOW)
     store.append([JobEnded(job_id=job_id(0), state=JobState.DONE, exit=0)], NOW)
     assert store.record(job_id(0)).state is JobState.DONE
+    store.close()
+
+
+def test_a_lost_end_repeats_no_number_that_may_have_been_given(tmp_path):
+    home = scratch_home(tmp_path)
+    store, _ = open_or_rebuild(home, NOW)
+    store.append([JobAccepted(job_id=job_id(1), record=record(1))], NOW)
+    store.commit()
+    kept = store.last_seq()
+    store.close()
+    JobFolder.create(home, job_id(1)).write_meta(record(1, state=JobState.DONE, exit=0, ended=NOW + 5))
+    store, _ = open_or_rebuild(home, NOW)
+    assert store.last_seq() > kept + 1000
+    with Reader(home.database) as reader:
+        assert [row[2] for row in reader.entries(kept, 100)] == ["store.rebuilt"]
+        assert [row[0] for row in reader.entries(kept, 100)] == [store.last_seq()]
+    store.close()
+
+
+def test_when_an_ended_job_began_comes_back_from_its_first_attempt(tmp_path):
+    home = scratch_home(tmp_path)
+    folder = JobFolder.create(home, job_id(1))
+    folder.write_meta(record(1, state=JobState.DONE, exit=0, ended=NOW + 9, attempt=2))
+    for attempt in (1, 2):
+        spawn = {"attempt": attempt, "shim": None, "delegate": identity(8).model_dump(), "at": NOW + attempt}
+        folder.write_json(f"spawn.{attempt}.json", spawn)
+    store, _ = open_or_rebuild(home, NOW + 20)
+    assert store.record(job_id(1)).started == NOW + 1
+    assert store.record(job_id(1)).ended == NOW + 9
+    store.close()
+
+
+@pytest.mark.parametrize("name", ["state.db", "state.db-wal", "state.db-shm"])
+def test_a_pipe_in_place_of_a_file_is_set_aside_and_never_waited_for(tmp_path, name):
+    home = scratch_home(tmp_path)
+    records = lived_in(home, 3)
+    (home.root / name).unlink(missing_ok=True)
+    os.mkfifo(home.root / name)
+    with pytest.raises(StateError, match=f"{name} is not a regular file") as caught:
+        Reader(home.database)
+    assert "osrc supervisor restart" in caught.value.hint
+    store, _ = open_or_rebuild(home, NOW)
+    assert {name: store.record(name) for name in records} == records
+    store.close()
+
+
+def test_a_store_that_was_removed_under_its_writer_says_so_before_it_commits(tmp_path):
+    home = scratch_home(tmp_path)
+    records = lived_in(home, 2)
+    store, _ = open_or_rebuild(home, NOW)
+    for path in home.root.glob("state.db*"):
+        path.unlink()
+    store.append(facts_of_a_life(50), NOW)
+    with pytest.raises(DamagedStore, match="removed or replaced"):
+        store.commit()
+    store.close()
+    store, _ = open_or_rebuild(home, NOW)
+    assert store.job_ids() == set(records)
     store.close()

@@ -118,7 +118,7 @@ def test_flags_win_over_environment_over_file_over_default():
 def test_a_number_that_is_none_is_refused_by_name(word):
     said = refusal({"OSRC_STALL_KILL": word})
     assert said.message.startswith("OSRC_STALL_KILL is ")
-    assert "a number, 0 or more (in seconds)" in said.message
+    assert "a number from 0 to 1000000000000 (in seconds)" in said.message
     assert said.message.isprintable()
     assert len(said.message) < 300
 
@@ -126,6 +126,14 @@ def test_a_number_that_is_none_is_refused_by_name(word):
 @pytest.mark.parametrize("word", ["1.5", "x", "-2"])
 def test_a_count_is_whole(word):
     assert "a whole number" in refusal({"OSRC_MAX_JOBS": word}).message
+
+
+@pytest.mark.parametrize("word", ["0", "1001", "999999999999999"])
+def test_the_bounds_of_a_number_are_said(word):
+    said = refusal({"OSRC_MAX_JOBS": word})
+    assert said.message == f"OSRC_MAX_JOBS is '{word}', which is not a whole number from 1 to 1000 (in jobs)"
+    for good in ("1", "1000"):
+        assert Settings.load({"OSRC_MAX_JOBS": good}).number("max_jobs") == float(good)
 
 
 @pytest.mark.parametrize(("word", "on"), [("1", True), ("TRUE", True), ("on", True), ("0", False), ("No", False)])

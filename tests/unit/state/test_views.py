@@ -118,15 +118,13 @@ def test_one_living_process_keeps_the_state(shim, delegate):
 
 
 @pytest.mark.parametrize(("shim", "delegate"), [("gone", "gone"), ("zombie", "gone"), ("zombie", "zombie")])
-def test_none_is_an_interruption_for_reading_only(shim, delegate):
+def test_when_none_is_left_the_verdict_is_due_and_nothing_is_said_about_the_end(shim, delegate):
     before = running()
     found = derive(before, looking(p10=shim, p11=delegate))
-    assert (found["state"], found["exit"], found["reason"]) == ("interrupted", 130, "interrupted:lost")
-    assert "no supervisor" in found["note"]
+    assert (found["state"], found["exit"], found["reason"]) == ("running", None, None)
+    assert found["supervision"] == "none"
+    assert f"osrc wait {job_id()}" in found["note"]
     assert before == running()
-    seen = derive(before, looking(p10=shim, p11=delegate), exit_seen=True)
-    assert seen["state"] == "running"
-    assert "verdict" in seen["note"]
 
 
 def test_a_stopped_delegate_is_said():
@@ -140,4 +138,4 @@ def test_a_job_without_processes_or_with_an_end_is_left_alone():
         assert derive(kept, looking()) == kept
     assert is_live(plain())
     assert not is_live(plain(state=JobState.DONE))
-    assert derive({"state": "running", "shim": {"pid": "x"}}, looking())["state"] == "interrupted"
+    assert derive({"state": "running", "shim": {"pid": "x"}}, looking())["supervision"] == "none"

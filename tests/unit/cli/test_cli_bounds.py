@@ -1,0 +1,55 @@
+"""Numbers out of all bounds and names that are none: usage errors in plain words, before anything is asked."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from outsourcerer.cli.main import run
+
+HUGE = str(10**22)
+BAD = [
+    (["status", "--limit", HUGE], "is not a whole number from 0 to", 64),
+    (["status", "--limit", "-1"], "is not a whole number from 0 to", 64),
+    (["status", "--limit", "\u0663"], "is not a whole number from 0 to", 64),
+    (["events", "--since", HUGE], "is not a whole number from 0 to", 64),
+    (["logs", "-n", HUGE, "x"], "is not a whole number from 0 to", 64),
+    (["supervisor", "logs", "-n", HUGE], "is not a whole number from 0 to", 64),
+    (["wait", "--for", "999999999d", "x"], "is too long; at most 365d", 64),
+    (["run", "--timeout", "31d", "x"], "is too long; at most 30d", 64),
+    (["run", "--label", "", "x"], "--label is empty", 64),
+    (["run", "--label", "x" * 81, "x"], "--label is 81 characters long; at most 80", 64),
+    (["run", "--label", "a\nb", "x"], "--label holds a control character", 64),
+    (["run", "-m", "\x1b", "x"], "-m holds a control character: '\\x1b'", 64),
+    (["run", "-m", "", "x"], "-m is empty", 64),
+    (["run", "--lane", "../x", "x"], "there is no lane '../x'", 1),
+    (["run", "--lane", "", "x"], "there is no lane ''", 1),
+    (["run", ""], "the task is empty", 64),
+    (["run", "$task"], "was not expanded", 64),
+]
+
+
+@pytest.mark.parametrize(("words", "said", "code"), BAD)
+def test_out_of_bounds(
+    words: list[str],
+    said: str,
+    code: int,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("OSRC_HOME", str(tmp_path / "home"))
+    assert run(words) == code
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert said in err
+    assert "  try: " in err
+    assert not (tmp_path / "home").exists()
+
+
+@pytest.mark.parametrize("words", [["status", "--limit", str(2**53)], ["events", "--since", str(2**53)]])
+def test_the_largest_is_taken(words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("OSRC_HOME", str(tmp_path / "home"))
+    assert run(words) == 0
