@@ -21,10 +21,8 @@ def classify(job: Mapping[str, Any], *, ended: bool, has_result: bool | None) ->
     if not ended:
         return "REAL-FAIL", "job-not-terminal"
     if state in ("done", "done?"):
-        if has_result is None:
-            return "REAL-FAIL", "unreadable-output"
         if not has_result:
-            return "REAL-FAIL", "empty-output"
+            return "REAL-FAIL", "unreadable-output" if has_result is None else "empty-output"
         return "REUSE-OUTPUT", "completed" if state == "done" else "completed-unverified"
     if outcome in ELSEWHERE:
         return "RETRY-DIFFERENT-LANE", outcome
