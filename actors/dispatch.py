@@ -39,9 +39,10 @@ from ..messages.vocabulary import PROTOCOL, JobState
 from ..state import views
 from ..state.errors import StateError
 from ..state.identity import identify, look
+from ..state.ids import is_job_id
 from ..state.store import Reader
 from .base import Stop, ask, log
-from .intake import create, draft
+from .intake import create, draft, forget_spool, read_plan
 from .jobs import Adopt, Cancel, Submit
 from .lane_book import LaneBook
 from .services import Services
@@ -162,6 +163,10 @@ class Dispatcher:
     def _submit(self, request: JobRequest, *, dry_run: bool) -> Reply:
         if self.services.stopping.is_set():
             return Refused(code=RefusalCode.STOPPING, message="the supervisor is stopping", hint="try again")
+        if request.job_id is not None and not dry_run:
+            known = self._asked_before(request, request.job_id)
+            if known is not None:
+                return known
         decided = draft(request, self.services.home, self._book.registry(), models=self.services.models)
         if isinstance(decided, Refused):
             return decided
@@ -181,6 +186,26 @@ class Dispatcher:
                 folder.remove()
             return answer
         return Accepted(job_id=record.job_id, plan=decided.plan)
+
+    def _asked_before(self, request: JobRequest, job_id: str) -> Reply | None:
+        """Return the answer to a request that was taken already, though the client never heard of it."""
+        home = self.services.home
+        if not is_job_id(job_id):
+            return Refused(code=RefusalCode.BAD_REQUEST, message="job_id is no job's id")
+        if not home.job_dir(job_id).exists():
+            return None
+        with Reader(home.database) as reader:
+            if reader.record(job_id) is None:
+                return None  # begun, but promised to nobody
+        plan = read_plan(home, job_id)
+        if plan is None:
+            return Refused(
+                code=RefusalCode.STATE_DAMAGED,
+                message=f"job {job_id} was taken, but its plan can't be read",
+                hint=f"osrc status {job_id}",
+            )
+        forget_spool(request, home)
+        return Accepted(job_id=job_id, plan=plan)
 
     def _cancel(self, command: JobCancel) -> Reply:
         with Reader(self.services.home.database) as reader:

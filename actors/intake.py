@@ -47,6 +47,7 @@ from .work_tree import GUARD, Guard, guard_for
 TASK_LIMIT = 64 * 1024 * 1024
 STDIN = "stdin"
 PLAN = "plan.json"
+PLAN_LIMIT = 64 * 1024 * 1024
 WINDOWS = (
     "poll",
     "stall_warn",
@@ -247,8 +248,9 @@ def create(
     """Make the job's folder and its record. Raises StateError; then nothing is left behind."""
     at = time.time() if now is None else now
     home.preflight()
+    wanted = draft_.request.job_id
     while True:
-        job_id = new_job_id(at, random(6))
+        job_id, wanted = wanted or new_job_id(at, random(6)), None  # one that is taken is left alone
         try:
             folder = JobFolder.create(home, job_id)
             break
@@ -259,8 +261,17 @@ def create(
     except StateError:
         folder.remove()
         raise
-    _forget_spool(draft_.request, home)
+    forget_spool(draft_.request, home)
     return _record(draft_, job_id, at), folder
+
+
+def read_plan(home: Home, job_id: str) -> Plan | None:
+    """Return the plan that a job was taken with; None when it can't be read."""
+    try:
+        data = read_private(home.job_dir(job_id) / PLAN, PLAN_LIMIT)
+        return None if data is None else Plan.model_validate_json(data)
+    except (StateError, ValueError):
+        return None
 
 
 def _fill(folder: JobFolder, draft_: Draft, umask: int) -> None:
@@ -465,7 +476,8 @@ def _gate_words(lane: Lane) -> str:
     return f"cloud: the task, and what {lane.vehicle} reads while it works, leaves this machine"
 
 
-def _forget_spool(request: JobRequest, home: Home) -> None:
+def forget_spool(request: JobRequest, home: Home) -> None:
+    """Remove the file in which a client put a large task: it has been taken."""
     if request.task_file is not None and Path(request.task_file).parent == home.spool_dir:
         Path(request.task_file).unlink(missing_ok=True)
 

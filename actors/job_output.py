@@ -87,7 +87,7 @@ class JobOutput:
             return None
 
     def _take(self, parsed: Iterable[LaneEvent]) -> Heard:
-        events = self._scanner.scan(parsed)
+        events = list(_joined(self._scanner.scan(parsed)))
         before = self.evidence
         acted = final = waiting = asked = marked = False
         for event in events:
@@ -147,10 +147,10 @@ class EventLog:
             self._descriptor = open_regular(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
 
     def write(self, events: Iterable[LaneEvent]) -> None:
-        """Append events; pieces of one message that came together are written as one."""
+        """Append events."""
         if self._descriptor is None:
             return
-        data = b"".join(event.model_dump_json().encode() + b"\n" for event in _joined(events))
+        data = b"".join(event.model_dump_json().encode() + b"\n" for event in events)
         if not data:
             return
         self._left -= len(data)
@@ -172,7 +172,8 @@ class EventLog:
             self._descriptor = None
 
 
-def _joined(events: Iterable[LaneEvent]) -> Iterable[LaneEvent]:
+def _joined(events: Iterable[LaneEvent]) -> Iterator[LaneEvent]:
+    """Yield events; pieces of one message that came together are one, which is cheaper to fold and to write."""
     pieces: list[str] = []
     for event in events:
         if isinstance(event, Spoke) and event.partial:

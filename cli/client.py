@@ -84,6 +84,11 @@ class Connection:
             if not stream or reply.get("kind") in ("stream_ended", "refused"):
                 return
 
+    @property
+    def pid(self) -> int:
+        """The process that listens; 0 where the platform does not tell."""
+        return self._pid
+
     def close(self) -> None:
         """Close the socket."""
         self._socket.close()

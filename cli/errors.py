@@ -32,6 +32,16 @@ class NotSentError(SupervisorLostError):
     """The connection ended before the request was sent: nothing was taken."""
 
 
+class UnconfirmedError(SupervisorLostError):
+    """The connection ended after a job was asked for. ``pid`` is who was asked; 0 is unknown."""
+
+    def __init__(self, message: str, job_id: str, pid: int) -> None:
+        """Keep the parts."""
+        super().__init__(f"{message} before it confirmed job {job_id}: it may or may not have been taken")
+        self.hint = f"osrc status {job_id}"
+        self.pid = pid
+
+
 class TimeLimitError(Exception):
     """A bound that the caller set has passed."""
 

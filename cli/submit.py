@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from .errors import CliError, NotSentError, SupervisorLostError, from_refusal
+from .errors import CliError, NotSentError, SupervisorLostError, UnconfirmedError, from_refusal
 from .options import Globals
 from .place import current_folder, sendable_folder
 from .reach import Reach
@@ -19,6 +19,7 @@ Reply = dict[str, Any]
 
 _LANE_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789_.:-")
 _LANE_LIMIT = 64
+_GONE_S = 2.0
 _ATTEMPTS = 9
 """How many supervisors in a row may leave instead of taking a job, over some ten seconds."""
 
@@ -117,13 +118,25 @@ def _folder(given: str | None) -> str:
 def submit(reach: Reach, request: dict[str, Any], *, dry_run: bool = False) -> Reply:
     """Send one request; return ``accepted`` or ``planned``. Raises CliError where it was refused.
 
-    A supervisor that leaves and has not taken it is followed by another one, which is asked then. A
-    connection that is lost before the answer is never tried again by itself: the job may exist.
+    A supervisor that leaves and has not taken it is followed by another one, which is asked then. So is
+    the one after a supervisor that was killed before it answered: the job's id is chosen here, and one
+    that exists already is not made again. While the one that was asked still runs, nobody else is asked.
     """
     task = request["task"]
+    if not dry_run:
+        request["job_id"] = time.strftime("%Y%m%d-%H%M%S-", time.gmtime()) + os.urandom(6).hex()
+    unsure = False
     for attempt in range(_ATTEMPTS):
         try:
+            reach.channel()
+        except CliError as error:
+            raise _before_asking(error, None if not unsure else request["job_id"]) from None
+        try:
             return _submit(reach, request, dry_run=dry_run)
+        except UnconfirmedError as error:
+            unsure = True
+            if attempt == _ATTEMPTS - 1 or not _is_gone(error.pid):
+                raise
         except CliError as error:
             not_taken = isinstance(error, NotSentError) or error.code == "stopping"
             if not not_taken or reach.in_process or attempt == _ATTEMPTS - 1:
@@ -133,6 +146,30 @@ def submit(reach: Reach, request: dict[str, Any], *, dry_run: bool = False) -> R
         request.pop("task_file", None)
         request["task"] = task
     raise AssertionError("unreachable")
+
+
+def _before_asking(error: CliError, job_id: str | None) -> CliError:
+    """Say what became of the job when nobody could be asked; ``job_id`` where somebody was, before."""
+    if job_id is not None:
+        return CliError(error.code, f"{error.message}; whether job {job_id} was taken is not known", error.hint)
+    if error.code.startswith("supervisor_") or error.code == "protocol":
+        return CliError(error.code, f"{error.message}; nothing was started", error.hint)
+    return error
+
+
+def _is_gone(pid: int) -> bool:
+    """Whether a process has ended, or does soon: a connection ends a moment before its process."""
+    from ..state.processes import read_process  # noqa: PLC0415 - only after a lost supervisor
+
+    deadline = time.monotonic() + _GONE_S
+    while pid:
+        row = read_process(pid)
+        if row is None or row.state in ("Z", "X", "x"):
+            return True
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.02)
+    return False
 
 
 def _submit(reach: Reach, request: dict[str, Any], *, dry_run: bool) -> Reply:
@@ -149,11 +186,9 @@ def _submit(reach: Reach, request: dict[str, Any], *, dry_run: bool) -> Reply:
         raise
     except SupervisorLostError as error:
         accepted = True  # perhaps: then the file is needed
-        raise CliError(
-            "supervisor_unavailable",
-            f"{error.message} before it confirmed the job: it may or may not have been taken",
-            "osrc status",
-        ) from None
+        if dry_run:
+            raise
+        raise UnconfirmedError(error.message, request["job_id"], getattr(channel, "pid", 0)) from None
     finally:
         if spooled is not None and not accepted:
             _remove(spooled)

@@ -98,8 +98,13 @@ def fold(evidence: Evidence, event: LaneEvent) -> Evidence:  # noqa: C901, PLR09
     """Return ``evidence`` with ``event`` taken into account. Counts never go below zero."""
     match event:
         case Spoke():
-            heard = replace(_heard(evidence), spoken_chars=evidence.spoken_chars + len(event.text))
-            return heard if event.partial else replace(heard, last_text=event.text)
+            return replace(  # once: it is what floods are made of
+                evidence,
+                initialised=True,
+                retry_statuses=(),
+                spoken_chars=evidence.spoken_chars + len(event.text),
+                last_text=evidence.last_text if event.partial else event.text,
+            )
         case Thought():
             return _heard(evidence)
         case ToolCalled():

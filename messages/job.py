@@ -24,6 +24,8 @@ JOB_ID = re.compile(JOB_ID_PATTERN)
 class JobRequest(Message):
     """client → gateway: one job as a person asked for it. ``None`` means "you choose"."""
 
+    job_id: JobId | None = None
+    """Chosen by the client: asking again after a lost answer makes no second job."""
     verb: Verb = Verb.RUN
     task: str | None = None
     """The task text; exactly one of ``task`` and ``task_file`` is set."""

@@ -104,11 +104,12 @@ def classify(options: Globals, job_id: str) -> None:
         answer(f"{label}\t{why}")
 
 
-def _has_result(job: Job) -> bool:
+def _has_result(job: Job) -> bool | None:
+    """Whether there is a final message; None when it can't be read."""
     try:
         return read_result(job) is not None
     except CliError:
-        return False
+        return None
 
 
 def _model(job: Job) -> str | None:

@@ -229,3 +229,31 @@ def test_a_home_that_can_not_be_used_is_one_sentence(home: Supervised, tmp_path:
     assert b"is not a folder" in done.stderr
     assert b"OSRC_HOME=" in done.stderr
     assert b"Traceback" not in done.stderr
+
+
+_DIES = """
+import os, signal, sys, threading
+from pathlib import Path
+from fakes.fake_gateway import FakeGateway
+gateway = FakeGateway(Path(sys.argv[1]))
+gateway.submit = lambda body: os.kill(os.getpid(), signal.SIGKILL)
+gateway.listen()
+threading.Event().wait()
+"""
+
+
+def test_a_job_asked_of_a_supervisor_that_is_killed_over_it_is_asked_for_again(home: Supervised) -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-c", _DIES, str(home.root)],
+        env={**home.environment(), "PYTHONPATH": f"{Path(__file__).parents[1]}:{home.environment()['PYTHONPATH']}"},
+        start_new_session=True,
+    )
+    try:
+        until((home.root / "supervisor.json").exists, "the first supervisor listens")
+        job_id = home.bg({"end": "the answer"})
+        assert process.wait(10) == -signal.SIGKILL
+    finally:
+        process.kill()
+        process.wait()
+    assert home.ended(job_id)["exit"] == 2
+    assert [record["job_id"] for record in home.records()] == [job_id]

@@ -150,6 +150,22 @@ def test_a_late_done_revokes_the_watchdog(home: Supervised) -> None:
 # --- what it prints
 
 
+def test_of_a_process_that_has_ended_it_is_said_how_much_of_its_output_is_still_to_be_read(home: Supervised) -> None:
+    line = json.dumps({"type": "tool", "tool": "read", "name": "Read", "target": "a"}) + "\n"
+    job_id = home.bg({"repeat": 300, "steps": [{"raw": line * 1000}]}, *DONE)
+
+    def seen() -> dict[str, object] | None:
+        job = json.loads(home.ok("status", job_id, "--json"))
+        return job if job["note"] or job["ended"] else None
+
+    job = until(seen, "its process ended", 60)
+    assert job["state"] == "running"
+    assert "MB of its output are still to be read" in str(job["note"])
+    assert "process has ended" in home.ok("cancel", job_id)
+    ended = home.ended(job_id, 60)
+    assert (ended["state"], ended["progress"]["reads"]) == ("done", 300_000)
+
+
 def test_a_flood_of_junk(home: Supervised) -> None:
     record, done = home.run({"flood": FLOOD}, *DONE, timeout=120)
     assert (record["state"], done.stdout) == ("done", b"the answer\n"), shown(done)

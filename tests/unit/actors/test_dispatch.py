@@ -66,6 +66,7 @@ BAD = {
     "a timeout below zero": ({"kind": "job.submit", "request": {"cwd": "/", "timeout_s": -1}}, "timeout_s"),
     "a label with a line break": ({"kind": "job.submit", "request": {"cwd": "/", "label": "a\nb"}}, "label"),
     "a lane that is no name": ({"kind": "job.submit", "request": {"cwd": "/", "lane": "../x"}}, "lane"),
+    "an id that is none": ({"kind": "job.submit", "request": {"cwd": "/", "job_id": "../x"}}, "job_id"),
     "an unknown verb": ({"kind": "job.submit", "request": {"cwd": "/", "verb": "fly"}}, "verb"),
     "no ids": ({"kind": "view.jobs", "selection": {"select": "ids"}}, "ids"),
     "a negative place": ({"kind": "follow.events", "since": -1}, "since"),
@@ -161,6 +162,26 @@ def test_ids_that_are_unknown_or_ambiguous_say_so(desk):
     assert desk.one(kind="follow.events", job="nonesuch").code is RefusalCode.NO_SUCH_JOB
     for job_id in jobs:
         desk.ended(job_id)
+
+
+def test_asking_again_by_the_same_id_makes_no_second_job(desk):
+    chosen = "20300101-000000-0123456789ab"
+    first = desk.submit({"end": "x"}, job_id=chosen)
+    assert first.job_id == chosen
+    assert desk.submit({"end": "x"}, job_id=chosen) == first
+    assert [row["job_id"] for row in desk.one(kind="view.jobs", selection={"select": "all"}).jobs] == [chosen]
+    desk.ended(chosen)
+
+
+def test_a_folder_that_was_promised_to_nobody_is_left_alone(desk):
+    chosen = "20300101-000000-0123456789ab"
+    folder = desk.home.job_dir(chosen)
+    folder.mkdir(mode=0o700)
+    (folder / "prompt.md").write_text("somebody's")
+    made = desk.submit({"end": "x"}, job_id=chosen)
+    assert made.job_id != chosen
+    assert (folder / "prompt.md").read_text() == "somebody's"
+    desk.ended(made.job_id)
 
 
 def test_a_label_of_two_jobs_names_neither(desk):

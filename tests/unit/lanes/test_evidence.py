@@ -130,7 +130,7 @@ def test_long_streams_do_not_grow_the_evidence() -> None:
     ("said", "end", "percent"),
     [
         ("50%", TurnEnded(ok=True, text="x"), None),
-        ("step 3 of 3", TurnEnded(ok=True, text="x"), 100),
+        ("3/3 all", TurnEnded(ok=True, text="x"), 100),
         ("50%", TurnEnded(ok=False), 50),
         ("50%", Marked(marker=MarkerKind.DONE, text="all good", signed=True), None),
         ("50%", Marked(marker=MarkerKind.DONE, text="80%", signed=True), 80),
