@@ -36,13 +36,6 @@ def droid_command(command: str) -> Arguments:
 
 
 CHAT_CLIENTS: tuple[ChatClient, ...] = (
-    ChatClient(  # Claude Code 2.1.332, through our translator
-        frozenset({"NotebookEdit", "Grep"}),
-        "Write",
-        lambda path, content: {"file_path": path, "content": content},
-        "Bash",
-        lambda command: {"command": command, "description": "scripted"},
-    ),
     ChatClient(  # droid 0.215.0
         frozenset({"LS", "ExitSpecMode"}),
         "Create",
@@ -84,6 +77,13 @@ CHAT_CLIENTS: tuple[ChatClient, ...] = (
         lambda path, content: {"path": path, "content": content},
         "bash",
         lambda command: {"command": command},
+    ),
+    ChatClient(  # Claude Code 2.1.332, through our translator; last: droid too has a Grep
+        frozenset({"NotebookEdit", "Grep"}),
+        "Write",
+        lambda path, content: {"file_path": path, "content": content},
+        "Bash",
+        lambda command: {"command": command, "description": "scripted"},
     ),
 )
 """The first whose sign is among the declared tools is meant."""
