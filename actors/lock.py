@@ -11,6 +11,8 @@ import os
 import sys
 import threading
 
+from ..state.errors import from_os_error
+from ..state.files import FILES
 from ..state.home import Home
 
 
@@ -24,7 +26,7 @@ class HomeLock:
         self._descriptor: int | None = None
 
     def take(self) -> bool:
-        """Take the lock if it is free; True when it is ours, now or before. Raises OSError when it can't be opened."""
+        """Take the lock if it is free; True when it is ours, now or before. Raises StateError if it can't be opened."""
         with self._guard:
             if self._descriptor is None:
                 self._descriptor = self._try()
@@ -51,7 +53,10 @@ class HomeLock:
                 self._descriptor = None
 
     def _try(self) -> int | None:
-        descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0), 0o600)
+        try:
+            descriptor = FILES.open(self._path, os.O_RDWR | os.O_CREAT)
+        except OSError as error:
+            raise from_os_error(error, self._path, "use") from error
         try:
             if sys.platform == "win32":
                 import msvcrt  # noqa: PLC0415  Windows only

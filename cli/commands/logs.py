@@ -9,7 +9,7 @@ import click
 from ..completing import complete_job
 from ..errors import CliError
 from ..following import terminal
-from ..looking import Job, named
+from ..looking import Job, named, verdict_due
 from ..options import Command, Globals, Whole
 from ..output import answer, answer_bytes, answer_json, flush, say
 from ..reach import Reach
@@ -75,7 +75,11 @@ class _Ended:
         self._asked = time.monotonic()
 
     def __call__(self) -> bool:
-        if not terminal(self._job) and time.monotonic() - self._asked >= 1.0:
+        if not self._over() and time.monotonic() - self._asked >= 1.0:
             self._job = named(self._reach, (str(self._job["job_id"]),))[0]
             self._asked = time.monotonic()
-        return terminal(self._job)
+        return self._over()
+
+    def _over(self) -> bool:
+        """Whether nobody is left who could write more."""
+        return terminal(self._job) or verdict_due(self._job)

@@ -136,6 +136,8 @@ def change_line(job: Mapping[str, Any]) -> str:
     heard = marker if job.get("ended") is None else job.get("reason") or marker
     parts = [f"{job.get('job_id')} {state}", f"{age(job.get('age_s'))}, {acts(job)}"]
     meaning = words_for(str(job.get("state")))
+    if job.get("supervision") == "none" and job.get("note"):  # its verdict is due
+        heard = job["note"]
     parts.append(one_line(str(heard), 160) if heard else meaning)
     return " | ".join(parts)
 

@@ -99,6 +99,7 @@ def test_who_waits_for_a_job_whose_processes_are_all_gone_gets_the_verdict_on_wh
     assert (done.returncode, f"osrc wait {job_id}".encode() in done.stderr) == (1, True), shown(done)
     assert "verdict-due" in home.ok("classify", job_id)
     assert f"osrc wait {job_id}" in home.ok("status", job_id)
+    assert "all of it" in home.ok("logs", "-f", job_id, timeout=20), "nobody is left who could write more"
     assert home.supervisor() is None or not home.daemons(), "looking starts nothing"
     assert home.osrc("wait", job_id).returncode == 2
     assert home.record(job_id)["state"] == "done?"

@@ -69,6 +69,18 @@ def test_a_stopped_supervisor_is_said_to_be_stopped(home: Supervised) -> None:
     until(lambda: home.osrc("supervisor", "status").returncode == 0, "it goes on")
 
 
+@pytest.mark.parametrize("kind", ["folder", "link"])
+def test_a_lock_that_is_no_file_is_named(home: Supervised, kind: str) -> None:
+    place = home.root / "supervisor.lock"
+    place.mkdir() if kind == "folder" else place.symlink_to(home.scratch / "elsewhere")
+    done = home.osrc("bg", "--lane", "fake", "x")
+    assert done.returncode == 1, shown(done)
+    (said,) = [line for line in done.stderr.decode().splitlines() if line.startswith("ERROR: ")]
+    assert str(place) in said
+    assert "a fault of osrc" not in said
+    assert not (home.scratch / "elsewhere").exists()
+
+
 @pytest.mark.parametrize("name", ["supervisor.start", "supervisor.log"])
 @pytest.mark.parametrize("kind", ["folder", "link", "pipe"])
 def test_what_stands_in_the_place_of_its_files_is_named(home: Supervised, name: str, kind: str) -> None:
