@@ -87,8 +87,7 @@ class Job(Actor):
         self._drained = False
         self._launches = 0
         self._exit: ExitRecord | None = None
-        self._shim_gone = False
-        self._sweeping = False
+        self._shim_gone = self._sweeping = False
         self._ended = self._left = False
         self._survivors: tuple[int, ...] = ()
         self._promised = False
@@ -518,7 +517,8 @@ class Job(Actor):
             self.folder.file(LAUNCH).unlink(missing_ok=True)
         self._let_go()
         if self.parent is not None:
-            self.parent.tell(JobFinished(job_id=self.record.job_id))
+            lost = ended.exit_status is not None and ended.exit_status.lost
+            self.parent.tell(JobFinished(job_id=self.record.job_id, lost=lost))
         self._left = True
         self._leave_when_written(TickDue())
 

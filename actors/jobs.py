@@ -98,6 +98,8 @@ class Jobs(Supervisor):
         self._running: set[str] = set()
         self._queue: deque[str] = deque()
         self._waiting: dict[int, _Waiting] = {}
+        self._unseen: set[str] = set()
+        """Jobs that ended without their exit status, until their actors are gone."""
         self._leaving: str | None = None
         self._appends = 0
 
@@ -198,8 +200,10 @@ class Jobs(Supervisor):
                 self._leave_if_answered()
             case _LeaveDue():
                 self._leave()
-            case JobFinished(job_id=job_id):
+            case JobFinished(job_id=job_id, lost=lost):
                 self._free(job_id)
+                if lost:
+                    self._unseen.add(job_id)
             case Unclaimed(job_id=job_id):
                 self._look_again(self._record(job_id))
             case _LookedAgain(fact=fact):
@@ -351,7 +355,11 @@ class Jobs(Supervisor):
         if error is not None:
             self._append([ChildCrashed(child=name, error=error[:500], restarted=restarted)])
         else:
-            self._free(name.removeprefix("job:"))
+            job_id = name.removeprefix("job:")
+            self._free(job_id)
+            if job_id in self._unseen:  # a record that came while the end waited to be written was heard by nobody
+                self._unseen.discard(job_id)
+                self._look_again(self._record(job_id))
 
     def gave_up(self, name: str, error: str) -> None:
         """End a job whose actor can't be kept alive, honestly and alone."""

@@ -128,6 +128,8 @@ class JobFinished(Message):
 
     kind: Literal["job.finished"] = "job.finished"
     job_id: JobId
+    lost: bool = False
+    """Whether its exit status was not seen. It may have been written since."""
 
 
 Internal = Annotated[

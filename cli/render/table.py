@@ -50,7 +50,7 @@ def last_words(job: Mapping[str, Any]) -> str:
     marker = (job.get("progress") or {}).get("last_marker")
     if job.get("ended") is not None and job.get("reason"):
         return str(job["reason"])
-    if job.get("supervision") == "none" and job.get("note"):  # its verdict is due
+    if job.get("ended") is None and job.get("note"):  # why what is shown may not be the whole of it
         return str(job["note"])
     return str(marker or job.get("reason") or job.get("note") or "")
 

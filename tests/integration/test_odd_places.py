@@ -293,6 +293,20 @@ def test_a_job_that_ends_on_a_full_disk_ends_once_there_is_room(small: Supervise
     assert small.ended(small.bg(*DONE))["state"] == "done"
 
 
+def test_an_exit_that_met_a_full_disk_for_long_is_known_in_the_end(small: Supervised, tmp_path: Path) -> None:
+    go = tmp_path / "go"
+    job_id = small.bg({"mark": "PROGRESS", "text": "half way"}, {"wait_for": str(go)}, {"exit": 5}, OSRC_POLL="0.2")
+    until(lambda: "half way" in _text(small.folder(job_id) / "out.log"), "it is at work")
+    small.running(job_id)
+    ballast = fill(small, 0)
+    go.touch()
+    until(lambda: "can't be written" in small.ok("status"), "its end waits for room", 40)
+    ballast.unlink()
+    small.ended(job_id, 60)
+    until(lambda: small.record(job_id)["exit_status"]["code"] == 5, "the true exit was found", 60)
+    assert small.record(job_id)["state"] == "failed"
+
+
 def test_a_job_is_canceled_on_a_full_disk_and_it_is_said_that_this_is_not_recorded_yet(small: Supervised) -> None:
     job_id = small.bg({"say": "early"}, {"sleep": 600})
     until(lambda: "early" in _text(small.folder(job_id) / "out.log"), "it is at work")
