@@ -19,6 +19,8 @@ Reply = dict[str, Any]
 
 _LANE_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789_.:-")
 _LANE_LIMIT = 64
+_AGENT = "acp:"
+_COMMAND_LIMIT = 500
 _GONE_S = 2.0
 _ATTEMPTS = 9
 """How many supervisors in a row may leave instead of taking a job, over some ten seconds."""
@@ -68,7 +70,11 @@ def _lane(options: Globals, flags: dict[str, Any]) -> str | None:
         if lane is not None and lane != value:
             raise click.UsageError(f"{name} {value} contradicts the lane {lane}.")
         lane = value
-    if lane is not None and not (lane[:1].isalpha() and _LANE_CHARACTERS.issuperset(lane) and len(lane) <= _LANE_LIMIT):
+    if lane is None:
+        return None
+    if lane.startswith(_AGENT):  # what follows is a command of the person's own
+        return _word(lane, "--lane", len(_AGENT) + _COMMAND_LIMIT)
+    if not (lane[:1].isalpha() and _LANE_CHARACTERS.issuperset(lane) and len(lane) <= _LANE_LIMIT):
         raise CliError("unknown_lane", f"there is no lane {lane[:80]!a}", "osrc lanes")
     return lane
 

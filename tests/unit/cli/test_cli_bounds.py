@@ -24,6 +24,8 @@ BAD = [
     (["run", "-m", "", "x"], "-m is empty", 64),
     (["run", "--lane", "../x", "x"], "there is no lane '../x'", 1),
     (["run", "--lane", "", "x"], "there is no lane ''", 1),
+    (["run", "--lane", "acp:" + "x" * 501, "x"], "--lane is 505 characters long; at most 504", 64),
+    (["run", "--lane", "gemini --acp", "x"], "there is no lane 'gemini --acp'", 1),
     (["run", ""], "the task is empty", 64),
     (["run", "$task"], "was not expanded", 64),
 ]
