@@ -35,7 +35,7 @@ demo: $(VENV)/demo.stamp
 	esac
 
 test: $(VENV)/dev.stamp
-	$(PY) -m pytest -n $(PYTEST_WORKERS) $(ARGS)
+	$(PY) -m pytest -n $(PYTEST_WORKERS) --dist worksteal $(ARGS)
 
 lint: $(VENV)/dev.stamp
 	$(VENV)/bin/ruff check .
