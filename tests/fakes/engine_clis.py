@@ -11,11 +11,11 @@ program was given (argv, the prompt's length, its environment's names) is append
 import argparse
 import json
 import os
-import stat
 import sys
 from pathlib import Path
 
 from fakes.fake_cli import marker_line, read_marker_id, steps_in
+from fakes.programs import write_program
 
 NAMES = ("devin", "cursor-agent", "hermes", "oz")
 VERSIONS = {
@@ -30,13 +30,12 @@ def install(folder):
     """Write the four programs into ``folder``."""
     folder.mkdir(parents=True, exist_ok=True)
     for name in NAMES:
-        path = folder / name
         tests = Path(__file__).parents[1]
-        path.write_text(
-            f"#!{sys.executable}\nimport sys\nsys.path.insert(0, {str(tests)!r})\n"
-            f"from fakes.engine_clis import main\nsys.exit(main({name!r}, sys.argv[1:]))\n"
+        write_program(
+            folder / name,
+            f"import sys\nsys.path.insert(0, {str(tests)!r})\n"
+            f"from fakes.engine_clis import main\nsys.exit(main({name!r}, sys.argv[1:]))\n",
         )
-        path.chmod(path.stat().st_mode | stat.S_IXUSR)
 
 
 class Parser(argparse.ArgumentParser):

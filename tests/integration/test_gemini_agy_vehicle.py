@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import stat
 import sys
 from collections.abc import Iterator
@@ -22,7 +23,7 @@ def agy(tmp_path: Path) -> Iterator[World]:
         programs = made.root / "bin"
         programs.mkdir()
         program = programs / "agy"
-        program.write_text(f'#!/bin/sh\nexec {sys.executable} -I {FAKE} "$@"\n')
+        program.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -I {shlex.quote(str(FAKE))} "$@"\n')
         program.chmod(program.stat().st_mode | stat.S_IXUSR)
         made.environ["PATH"] = f"{programs}:/usr/bin:/bin"
         made.environ["FAKE_AGY_LOG"] = str(made.root / "agy.log")

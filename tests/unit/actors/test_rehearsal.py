@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 import time
 import urllib.request
 from pathlib import Path
@@ -11,18 +10,19 @@ from pathlib import Path
 import psutil
 import pytest
 from fakes.osrc_process import osrc, parsed
+from fakes.programs import write_program
 from outsourcerer.actors.rehearsal import SENTENCE, Rehearsal, ping, rehearse
 from outsourcerer.actors.scripted_model import DIALECTS, ScriptedModel
 from outsourcerer.lanes.registry import builtin, names
 from outsourcerer.lanes.scenes import scene
 from outsourcerer.state.settings import Settings
 
-CLAUDE = f"""#!{sys.executable}
+CLAUDE = """
 import json, os, sys, time, urllib.request
 if "--version" in sys.argv:
     sys.exit(print("2.1.332 (Claude Code)"))
 assert os.listdir(os.environ["HOME"]) == [] and "OPENAI_API_KEY" not in os.environ
-body = json.dumps({{"model": "m", "messages": [sys.stdin.read()]}}).encode()
+body = json.dumps({"model": "m", "messages": [sys.stdin.read()]}).encode()
 def ask():
     url = os.environ["ANTHROPIC_BASE_URL"] + "/v1/messages"
     with urllib.request.urlopen(urllib.request.Request(url, body)) as answer:
@@ -30,15 +30,14 @@ def ask():
 def say(**row):
     print(json.dumps(row), flush=True)
 def end(text, **row):
-    say(type="result", subtype="success", is_error=False, result=text, session_id="s", usage={{}}, **row)
+    say(type="result", subtype="success", is_error=False, result=text, session_id="s", usage={}, **row)
 say(type="system", subtype="init", session_id="s", model="m")
 """
 
 
 def played(folder: Path, script: str, turn_s: float = 30.0) -> Rehearsal:
     folder.mkdir()
-    (folder / "claude").write_text(CLAUDE + script)
-    (folder / "claude").chmod(0o755)
+    write_program(folder / "claude", CLAUDE + script)
     environ = {"PATH": f"{folder}:/usr/bin:/bin", "HOME": "/nowhere", "OPENAI_API_KEY": "mine"}
     return rehearse(builtin("claude"), environ, turn_s=turn_s)
 
@@ -91,8 +90,7 @@ def alive(pid: int) -> bool:
 def pinged(folder: Path, script: str) -> Rehearsal:
     """Ask a claude that is signed in to a scripted model, in a home with something in it."""
     (folder / "bin").mkdir()
-    (folder / "bin" / "claude").write_text(CLAUDE.replace("== []", "!= []") + script)
-    (folder / "bin" / "claude").chmod(0o755)
+    write_program(folder / "bin" / "claude", CLAUDE.replace("== []", "!= []") + script)
     with ScriptedModel("OK") as model:
         environ = {"PATH": f"{folder / 'bin'}:/usr/bin:/bin", "HOME": str(folder), "ANTHROPIC_BASE_URL": model.url}
         return ping(builtin("claude"), environ | {"CLAUDECODE": "1"}, Settings.load({}, None), turn_s=30.0)
@@ -121,8 +119,7 @@ def test_a_lane_that_can_not_be_asked_was_not() -> None:
 
 def test_doctor_pings_only_what_is_here_and_only_when_told(tmp_path: Path) -> None:
     (tmp_path / "bin").mkdir()
-    (tmp_path / "bin" / "claude").write_text(CLAUDE.replace("== []", "!= []") + "end(ask())")
-    (tmp_path / "bin" / "claude").chmod(0o755)
+    write_program(tmp_path / "bin" / "claude", CLAUDE.replace("== []", "!= []") + "end(ask())")
     with ScriptedModel("OK") as model:
         environ = {"PATH": f"{tmp_path / 'bin'}:/usr/bin:/bin", "HOME": str(tmp_path), "ANTHROPIC_BASE_URL": model.url}
         rows = parsed(osrc(tmp_path / "osrc", "doctor", "--ping", "--json", **environ))["findings"]
