@@ -236,7 +236,8 @@ class Dispatcher:
                     assert_never(selection)
 
     def _view(self, record: Mapping[str, Any]) -> dict[str, Any]:
-        live = self.services.board.get(record["job_id"])
+        # Once it has ended its record is the truth; the board may still hold what was so before.
+        live = self.services.board.get(record["job_id"]) if views.is_live(record) else None
         if live is None and views.is_live(record):
             owner = record.get("owner")
             if owner is None:

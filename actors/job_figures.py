@@ -17,7 +17,7 @@ def figures(evidence: Evidence, machine: JobMachine, *, attached: bool, unread: 
         "supervision": "attached" if attached else "supervised",
         "tokens": evidence.usage.model_dump() if evidence.usage else None,
     }
-    if unread is not None:
+    if unread:
         found["note"] = f"its process has ended; {size_words(unread)} of its output are still to be read"
     return found
 

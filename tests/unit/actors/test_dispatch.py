@@ -227,3 +227,12 @@ def test_a_follower_ends_with_the_tree(desk):
     desk.tree.services.feed.close()
     follower.join(20)
     assert isinstance(replies[-1], StreamEnded)
+
+
+def test_live_figures_say_nothing_of_a_job_that_has_ended(desk) -> None:
+    """The board is cleared a moment after the end is on disk; who looks in between must see the record."""
+    job_id = desk.submit({"say": "hello"}).job_id
+    truth = desk.ended(job_id)
+    stale = {"note": "its process has ended; 3 MB of its output are still to be read", "progress": {"writes": 99}}
+    desk.tree.services.board.put(job_id, stale)
+    assert desk.view(job_id).jobs[0] == truth
