@@ -32,8 +32,20 @@ BUSY_SHARE = 0.02
 """Share of one processor that counts as work."""
 
 
+_LOOKING = threading.Lock()
+
+
 def tree_of(job_id: str, delegate: Identity | None, shim: Identity | None) -> list[ProcessRow]:
-    """Return the living processes of a job's tree, deepest first; never the shim, never ourselves."""
+    """Return the living processes of a job's tree, deepest first; never the shim, never ourselves.
+
+    One look at a time: each is thousands of short reads, and two hundred at once (a whole supervisor is
+    stopped with ``cancel``) would hold each other up at every one of them, past every deadline.
+    """
+    with _LOOKING:
+        return _look_at_all(job_id, delegate, shim)
+
+
+def _look_at_all(job_id: str, delegate: Identity | None, shim: Identity | None) -> list[ProcessRow]:
     rows = snapshot()
     found: dict[int, ProcessRow] = {}
     for identity in (delegate, shim):
