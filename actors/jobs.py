@@ -37,7 +37,7 @@ LOST = 100
 """How many of the newest jobs of each revocable state are looked at again at the start."""
 ANSWER_S = 3.0
 """How long a stop waits for commits that somebody waits for."""
-CANCEL_S = 60.0
+CANCEL_S = 20.0
 """How long one job may take to end when the supervisor is stopped with ``cancel``."""
 
 

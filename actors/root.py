@@ -77,7 +77,7 @@ class Root(Supervisor):
     def _tree(self) -> tuple[ChildSpec, ...]:
         specs = [
             ChildSpec(id="journal", start=self._journal, shutdown_s=10.0),
-            ChildSpec(id="work", start=self._work, shutdown_s=80.0, budget=RestartBudget(3, 60.0)),
+            ChildSpec(id="work", start=self._work, shutdown_s=60.0, budget=RestartBudget(3, 60.0)),
         ]
         if self._listener is not None:
             specs.append(ChildSpec(id="gateway", start=self._gateway, shutdown_s=5.0))
@@ -99,7 +99,7 @@ class Root(Supervisor):
         )
 
     def _work(self, parent: Handle, incarnation: int) -> Handle:
-        jobs = ChildSpec(id="jobs", start=self._jobs, shutdown_s=70.0, budget=RestartBudget(4, 60.0))
+        jobs = ChildSpec(id="jobs", start=self._jobs, shutdown_s=50.0, budget=RestartBudget(4, 60.0))
         return start(
             Supervisor,
             "work",

@@ -22,7 +22,7 @@ from .render.plain import one_line
 START_S = 30.0
 """Longest wait for a new supervisor to listen; a loaded machine needs seconds."""
 
-LEAVE_S = 90.0
+LEAVE_S = 20.0
 """Longest wait for a supervisor to leave after it was asked to."""
 
 _LOG_TAIL = 64 * 1024

@@ -251,15 +251,3 @@ def test_it_leaves_when_its_home_is_gone(home: Supervised) -> None:
     _, said = process.communicate(timeout=30)
     assert process.returncode == 0
     assert b"the state home is gone" in said
-
-
-def test_stopping_with_cancel_ends_many_jobs_at_once(tmp_path: Path) -> None:
-    many = Supervised(tmp_path / "many", OSRC_MAX_JOBS="60")
-    try:
-        for _ in range(60):
-            many.bg({"say": "quiet"}, {"sleep": 600})
-        until(lambda: len(many.delegates()) == 60, "all run")
-        many.ok("supervisor", "stop", "--cancel")
-        many.nothing_left()
-    finally:
-        many.kill_all()

@@ -4,11 +4,13 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 import pytest
 from fakes.actors import eventually, mailbox
 from fakes.launches import PYTHON, alive, bearers
+from outsourcerer.actors import tree
 from outsourcerer.actors.base import Directory, Stop
 from outsourcerer.actors.tree import end_tree, in_background, look_at_tree, newer_file, tree_of
 from outsourcerer.messages.internal import TreeLooked
@@ -242,3 +244,25 @@ def test_work_that_fails_is_still_answered():
 def test_the_tests_leave_nothing():
     assert not [row for row in snapshot().values() if row.pid in bearers(JOB)]
     assert not alive(None)
+
+
+def test_many_trees_are_looked_at_one_after_the_other(monkeypatch):
+    """Two hundred looks at once, each of thousands of reads, held each other up past every deadline."""
+    together = threading.Barrier(2)
+    met = []
+
+    def look():
+        try:
+            together.wait(timeout=0.2)  # only a second look at the same time gets through
+        except threading.BrokenBarrierError:
+            return {}
+        met.append(True)
+        return {}
+
+    monkeypatch.setattr(tree, "snapshot", look)
+    lookers = [threading.Thread(target=tree_of, args=("20260101-000000-000000000000", None, None)) for _ in range(2)]
+    for looker in lookers:
+        looker.start()
+    for looker in lookers:
+        looker.join()
+    assert not met
