@@ -12,6 +12,7 @@ from pydantic import Field, TypeAdapter
 
 from .base import Observation
 from .job import Cost, ExitStatus, Identity, JobId, JobRecord, Progress
+from .session import SessionFact
 from .vocabulary import JobState
 
 
@@ -147,6 +148,7 @@ Fact = Annotated[
     | JobEnding
     | JobEnded
     | JobRemoved
+    | SessionFact
     | SupervisorStarted
     | SupervisorStopped
     | StoreRebuilt
