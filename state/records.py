@@ -29,6 +29,7 @@ from ..messages.facts import (
     SupervisorStopped,
 )
 from ..messages.job import Cost, JobRecord, Progress
+from ..messages.session import SessionFact
 from ..messages.vocabulary import JobState
 
 _NOTHING_SEEN = Progress()
@@ -40,6 +41,8 @@ def apply(record: JobRecord | None, fact: Fact, at: float) -> JobRecord | None:
 
     Never raises. The same object comes back when nothing changed. The fact must be of the record's job.
     """
+    if isinstance(fact, SessionFact):
+        return record  # another table's: ``session_records.py``
     match fact:
         case JobAccepted():
             return fact.record if record is None else record
