@@ -99,6 +99,31 @@ TERMINAL_STATES = frozenset(
 LIVE_STATES = frozenset(set(JobState) - TERMINAL_STATES)
 
 
+class ToolKind(StrEnum):
+    """What a tool call can do to the world; the tally shown to people counts these."""
+
+    READ = "read"
+    WRITE = "write"
+    EXECUTE = "execute"
+    OTHER = "other"
+
+
+class FailureKind(StrEnum):
+    """Why a turn failed. In doubt it is ``TASK``, and a task failure is never retried elsewhere."""
+
+    NONE = "none"
+    TRANSPORT = "transport"
+    PLAN_LIMIT = "plan-limit"
+    RATE_LIMIT = "rate-limit"
+    AUTH = "auth"
+    PERMISSION = "permission"
+    MODEL_GONE = "model-gone"
+    OUTPUT_LIMIT = "output-limit"
+    INTERRUPTED = "interrupted"
+    LAUNCH = "launch"
+    TASK = "task"
+
+
 class SessionState(StrEnum):
     """Every state a session can be in; the transitions are in ``state/session_machine.py``."""
 

@@ -36,7 +36,7 @@ _NOTHING_SEEN = Progress()
 _COST_UNKNOWN = Cost()
 
 
-def apply(record: JobRecord | None, fact: Fact, at: float) -> JobRecord | None:
+def apply(record: JobRecord | None, fact: Fact, at: float) -> JobRecord | None:  # noqa: PLR0911 - one a kind
     """Return the record after ``fact``, which happened ``at`` epoch seconds. None: there is no such job (any more).
 
     Never raises. The same object comes back when nothing changed. The fact must be of the record's job.
