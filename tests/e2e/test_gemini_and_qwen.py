@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from fakes.files import files_under, holding
 from fakes.google_clis import GEMINI_MODEL, QWEN_MODEL, sign_in, why_absent
 from fakes.model_dialects import CACHED_TOKENS, INPUT_TOKENS, OUTPUT_TOKENS
 from fakes.real_clis import NESTED, World, command_of, pids
@@ -210,8 +211,7 @@ def test_neither_key_nor_prompt_shows_in_a_process_list_and_no_key_on_disk(
     lines = [line for pid in pids() if (line := command_of(pid, str(world.root))) is not None]
     assert any(lane in line for line in lines)
     assert not [line for line in lines if "s3cr3t-key" in line or "unmistakable" in line]
-    held = [path for path in world.osrc_home.rglob("*") if path.is_file() and b"s3cr3t-key" in path.read_bytes()]
-    assert held == []
+    assert holding(world.osrc_home, "s3cr3t-key") == []
 
 
 @BOTH
@@ -231,9 +231,9 @@ def test_a_storm_of_launches_leaves_the_cli_s_own_files_whole(
     assert waited.returncode == 0, (waited.stdout, waited.stderr)
     if before is not None:
         assert settings.read_bytes() == before
-    files = [path for path in (world.root / "home" / f".{lane}").rglob("*.json") if "node_modules" not in path.parts]
-    for path in files:
-        json.loads(path.read_text())
+    for path, content in files_under(world.root / "home" / f".{lane}"):
+        if path.suffix == ".json" and "node_modules" not in path.parts:
+            json.loads(content)
 
 
 @GEMINI

@@ -216,7 +216,7 @@ def test_a_cancel_ends_a_job_and_repeating_it_is_harmless(desk):
 def test_once_it_stops_nothing_new_is_taken(desk):
     assert isinstance(desk.one(kind="supervisor.stop", reason="shutdown"), Stopping)
     assert desk.submit().code in (RefusalCode.STOPPING, RefusalCode.SUPERVISOR_BUSY)
-    assert desk.tree.root.wait_down(20)
+    assert desk.tree.root.wait_down(30)
     assert names(desk.home.jobs_dir) == []
 
 
@@ -225,7 +225,7 @@ def test_a_follower_ends_with_the_tree(desk):
     follower = threading.Thread(target=lambda: replies.extend(desk.ask(kind="follow.events", follow=True)))
     follower.start()
     desk.tree.services.feed.close()
-    follower.join(20)
+    follower.join(30)
     assert isinstance(replies[-1], StreamEnded)
 
 
