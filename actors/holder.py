@@ -221,6 +221,7 @@ class Holder:
         assert engine is not None  # noqa: S101 - entries are looked at once it runs
         op = entry.get("op")
         busy = self._busy is not None or self.state not in ("idle", "starting")
+        at_work = self.state not in ("idle", "starting") or any(row["op"] == "send" for row in self._queue)
         if op == "answer":
             if self.state in ASKING:
                 engine.answer(number, str(entry.get("choice")), entry.get("request"))
@@ -231,7 +232,7 @@ class Holder:
                 engine.interrupt(number)
             else:
                 self._refuse(number, f"no turn runs: it is {self.state}")
-        elif op in ("model", "effort") and (busy or self._queue):
+        elif op in ("model", "effort") and at_work:
             self._refuse(number, f"not while it is {self.state}: try again when it is idle")
         elif op == "close":
             self.close(str(entry.get("cause") or "stopped on request"))

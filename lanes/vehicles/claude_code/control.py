@@ -41,7 +41,9 @@ class ClaudeTalk(BaseTalk):
         """Our control requests: id → (subtype, entry, value)."""
         self._calls: dict[str, str] = {}
         self._counter = 0
-        self._ready = False
+        self._refused: set[str] = set()
+        """Tool calls that we refused, until their result comes."""
+        self._at_work = False
 
     def open(self) -> None:
         """Greet it: it answers once it is up."""
@@ -70,6 +72,7 @@ class ClaudeTalk(BaseTalk):
         else:
             why = "The user refused this." if option is not None else choice
             reply = {"behavior": "deny", "message": why}
+            self._refused.add(as_word(given.get("tool_use_id")) or "")
         response = {"subtype": "success", "request_id": asked.request, "response": reply}
         self.out.append({"type": "control_response", "response": response})
         self.delivery(number, "done")
@@ -122,7 +125,6 @@ class ClaudeTalk(BaseTalk):
         said = as_word(response.get("error"), MESSAGE_CHARS) or "it was refused"
         match subtype:
             case "initialize":
-                self._ready = True
                 if failed:
                     self.tell("notice", text=said)
                 self.state("idle", "initialize")
@@ -187,7 +189,8 @@ class ClaudeTalk(BaseTalk):
             )
 
     def _began(self, evidence: str) -> None:
-        if self.turn and not self.asked:
+        if self.turn and not self._at_work:
+            self._at_work = True
             self.delivery(self.turn, "turn-started")
             self.state("working", evidence)
 
@@ -203,9 +206,11 @@ class ClaudeTalk(BaseTalk):
     def _tool_result(self, block: Mapping[str, Any]) -> None:
         failed = block.get("is_error") is True
         said = _plain(block.get("content"))
-        denied = failed and said is not None and any(words in said for words in REFUSALS)
+        call = as_word(block.get("tool_use_id")) or ""
+        denied = call in self._refused or (failed and any(words in (said or "") for words in REFUSALS))
+        self._refused.discard(call)
         excerpt = clip(said, EXCERPT_CHARS) if failed and said else None
-        name = self._calls.pop(as_word(block.get("tool_use_id")) or "", None)
+        name = self._calls.pop(call, None)
         self.tell("tool_end", name=name, ok=not failed, denied=denied, excerpt=excerpt)
 
     def _assistant(self, message: Mapping[str, Any]) -> None:
@@ -267,8 +272,10 @@ class ClaudeTalk(BaseTalk):
         else:
             said = text or "; ".join(filter(None, (as_word(row) for row in as_list(message.get("errors")))))
             words = clip(said, MESSAGE_CHARS) if said else as_word(message.get("subtype"))
-            self.tell("end", ok=False, failure=_failure(message, said), message=words)
-        self.turn = 0
+            failure = _failure(message, said)
+            self.tell("end", ok=False, failure=failure, message="interrupted" if failure == "interrupted" else words)
+        self.turn, self._at_work = 0, False
+        self._refused.clear()
         self.state("idle", "result")
 
 
