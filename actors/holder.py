@@ -26,13 +26,13 @@ import signal
 import sys
 import time
 from collections import deque
-from typing import Any
+from typing import Any, cast
 
 from .holder_door import Door
 from .holder_log import EventLog, hint
 from .holder_loop import SelectLoop
 from .shim import LINUX, PR_SET_CHILD_SUBREAPER, claim, end_leftovers, identity, read_all, write_json
-from .transports.engine import ENGINES, Engine, EngineError, SessionEvent
+from .transports.engine import ENGINES, Attachable, Engine, EngineError, SessionEvent
 
 LOOK_S = 0.5
 LEAVE_S = 5.0
@@ -184,12 +184,11 @@ class Holder:
             self._look()
         elif op == "close":
             self.close(str(request.get("cause") or "stopped on request"))
-        elif op == "screen" and hasattr(self._engine, "screen"):
-            return {"ok": True, "screen": self._engine.screen()}
-        elif op == "attach" and hasattr(self._engine, "attach"):
-            self._engine.attach(
-                self._door.hand_over(), int(request.get("rows") or 24), int(request.get("columns") or 80)
-            )
+        elif op in ("screen", "attach") and hasattr(self._engine, op):
+            terminal = cast("Attachable", self._engine)
+            if op == "screen":
+                return {"ok": True, "screen": terminal.screen()}
+            terminal.attach(self._door.hand_over(), int(request.get("rows") or 24), int(request.get("columns") or 80))
             return None
         elif op != "state":
             return {"ok": False, "error": f"this session has no {op[:40]}"}
