@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from fakes.byok_clis import MODELS, sign_in, why_absent
+from fakes.files import holding
 from fakes.model_dialects import CACHED_TOKENS, INPUT_TOKENS, OUTPUT_TOKENS
 from fakes.real_clis import NESTED, World, command_of, pids
 
@@ -182,9 +183,8 @@ def test_the_key_is_in_no_command_line_and_in_no_file_of_the_job(
     assert not any(key in line for line in lines)
     world.server.closing.set()  # ends the stall
     assert world.osrc("wait", job).returncode == 0
-    kept = [path for path in world.osrc_home.rglob("*") if path.is_file()]
-    assert any(job in str(path) for path in kept)
-    assert not [path for path in kept if key.encode() in path.read_bytes()]
+    assert holding(world.osrc_home, job)
+    assert holding(world.osrc_home, key) == []
 
 
 @ALL

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from fakes.files import holding
 from fakes.google_clis import GEMINI_MODEL, QWEN_MODEL, sign_in, why_absent
 from fakes.model_dialects import CACHED_TOKENS, INPUT_TOKENS, OUTPUT_TOKENS
 from fakes.real_clis import NESTED, World, command_of, pids
@@ -209,8 +210,7 @@ def test_neither_key_nor_prompt_shows_in_a_process_list_and_no_key_on_disk(
     lines = [line for pid in pids() if (line := command_of(pid, str(world.root))) is not None]
     assert any(lane in line for line in lines)
     assert not [line for line in lines if "s3cr3t-key" in line or "unmistakable" in line]
-    held = [path for path in world.osrc_home.rglob("*") if path.is_file() and b"s3cr3t-key" in path.read_bytes()]
-    assert held == []
+    assert holding(world.osrc_home, "s3cr3t-key") == []
 
 
 @GEMINI

@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from fakes.files import files_under
 from fakes.real_clis import World
 from fakes.signed_in import MODELS, sign_in
 
@@ -30,17 +31,14 @@ LINES = {"telemetry", "node_modules", "cache", ".cache"}
 
 def settings(world: World) -> dict[Path, object]:
     """Every configuration in the home, read. One that can't be read fails the test."""
-    home = world.root / "home"
-    read = {path: json.loads(_plain(path)) for path in home.rglob("*.json") if _its_own(path)}
-    return read | {path: tomllib.loads(path.read_text()) for path in home.rglob("*.toml")}
-
-
-def _its_own(path: Path) -> bool:
-    return path.is_file() and not LINES & set(path.parts)
-
-
-def _plain(path: Path) -> str:
-    return "\n".join(line for line in path.read_text().splitlines() if not line.startswith("//")) or "{}"
+    read: dict[Path, object] = {}
+    for path, content in files_under(world.root / "home"):
+        if path.suffix == ".toml":
+            read[path] = tomllib.loads(content.decode())
+        elif path.suffix == ".json" and not LINES & set(path.parts):
+            lines = content.decode().splitlines()
+            read[path] = json.loads("\n".join(line for line in lines if not line.startswith("//")) or "{}")
+    return read
 
 
 def kept(before: object, after: object) -> bool:

@@ -114,7 +114,7 @@ class ModelServer:
         self.closing.set()
         self._http.shutdown()
         self._http.server_close()
-        self._thread.join(5)
+        self._thread.join(30)
 
     def note(self, request: Request) -> Step | None:
         """Log a request; return the step it plays, None for a side request."""
