@@ -180,7 +180,12 @@ class Conduct:
             command = f"{picker.command} {value}" if picker.takes_name else picker.command
             choice = None if picker.takes_name else value
             pick = Picking(
-                command=command, choice=choice, confirm=picker.confirm, way=picker.way, further=picker.further
+                command=command,
+                choice=choice,
+                confirm=picker.confirm,
+                way=picker.way,
+                further=picker.further,
+                further_confirm=picker.further_confirm,
             )
             self._job = _Job(number, kind, pick=pick, value=value)
 

@@ -20,7 +20,7 @@ from .conduct import ASKING, Conduct, Pace
 from .engine import Stage
 from .pty_process import PtyProcess, unread
 from .records import Record, record_for
-from .terminal import COLUMNS, FRAME_END, ROWS, Terminal
+from .terminal import COLUMNS, MOMENT, ROWS, Terminal
 from .transcript import TurnText
 from .viewers import Viewers
 
@@ -41,6 +41,7 @@ class PtyEngine:
         self._stage = stage
         self._loop = stage.loop
         self._columns, self._rows = int(options.get("columns") or COLUMNS), int(options.get("rows") or ROWS)
+        self._own_size = (self._columns, self._rows)
         self._rules: ScreenRules | None = rules_for(str(options.get("cli")), version_of(str(options.get("version"))))
         self._terminal = Terminal(self._columns, self._rows, self._reply)
         self._conduct = Conduct(self._rules, Pace.of(options), self, stage.emit)
@@ -48,7 +49,7 @@ class PtyEngine:
         self._record: Record | None = None
         self._cli = str(options.get("cli"))
         self._process: PtyProcess | None = None
-        self._viewers = Viewers(self._loop, self._terminal, self._typed_by_viewer, self.resize)
+        self._viewers = Viewers(self._loop, self._terminal, self._typed_by_viewer, self._viewed)
         self._unflushed = 0
         self._last_output = self._loop.now()
         self._timer: int | None = None
@@ -135,8 +136,12 @@ class PtyEngine:
         """What the terminal shows, as text."""
         return self._terminal.screen().text().rstrip()
 
+    def _viewed(self, columns: int, rows: int) -> None:
+        """A viewer has come or changed its size; 0: the last has gone."""
+        self.resize(*((columns, rows) if columns else self._own_size))
+
     def resize(self, columns: int, rows: int) -> None:
-        """Take a viewer's size."""
+        """Take a size."""
         if self._process is not None and (columns, rows) != (self._columns, self._rows):
             self._columns, self._rows = columns, rows
             self._terminal.resize(columns, rows)
@@ -189,15 +194,16 @@ class PtyEngine:
         self._look_in(_BUSY_LOOK_S)
 
     def _feed(self, data: bytes) -> None:
-        """Take output in; while a turn is awaited, look at each frame of it: a short one is gone in the next."""
-        if self._conduct.sending is None or FRAME_END not in data:
+        """Take output in; while a turn is awaited, look at each moment of it: a short turn is gone in the next."""
+        if self._conduct.sending is None:
             self._terminal.feed(data)
             return
-        *frames, rest = data.split(FRAME_END)
-        for frame in frames:
-            self._terminal.feed(frame + FRAME_END)
+        start = 0
+        for end in MOMENT.finditer(data):
+            self._terminal.feed(data[start : end.end()])
+            start = end.end()
             self._look()
-        self._terminal.feed(rest)
+        self._terminal.feed(data[start:])
 
     def _hung_up(self) -> None:
         """All ends of the terminal are closed: the program has ended, or is about to."""
@@ -267,7 +273,11 @@ class PtyEngine:
             return
         if conduct.turn_running and was_running and conduct.state is State.IDLE:
             conduct.turn_running = False
-            self._text.finish(found.body, self._record.answer() if self._record is not None else None)
+            record = self._record
+            answer = record.answer() if record is not None else None
+            if record is not None:
+                record.tell(self._stage.emit)
+            self._text.finish(found.body, answer)
             self._save_screen()
         elif conduct.turn_running and conduct.state in ASKING:
             self._text.progress(found.body)

@@ -38,7 +38,7 @@ class Record:
 
     def expect(self, text: str) -> None:
         """A text is about to be sent: it is looked for from here on."""
-        self._read()
+        self._refresh()
         self._expected, self.has_expected, self._said = squeezed(text), False, []
 
     def poll(self, now: float) -> None:
@@ -46,6 +46,9 @@ class Record:
         if now < self._next:
             return
         self._next = now + _POLL_S
+        self._refresh()
+
+    def _refresh(self) -> None:
         presence = read_json(self._presence)
         if presence is not None:
             status = presence.get("status")
@@ -65,7 +68,7 @@ class Record:
 
     def answer(self) -> str | None:
         """What it said since the text that was expected; None where the record does not have that text."""
-        self._read()
+        self._refresh()
         return "\n\n".join(self._said) if self.has_expected else None
 
     def _read(self) -> None:

@@ -25,7 +25,8 @@ COLUMNS, ROWS = 200, 50
 SCROLLBACK_ROWS = 2000
 PENDING_CAP = 8192
 """An escape sequence longer than this is read past, not kept."""
-FRAME_END = b"\x1b[?2026l"
+MOMENT = re.compile(rb"\x1b\[\?2026l|\x07")
+"""Where output may have shown something that the next bytes take away: the end of a frame, a new title."""
 _TOKEN = re.compile(
     r"(?P<text>[^\x00-\x1f\x7f-\x9f]+)"
     r"|\x1b\[(?P<prefix>[<=>?]?)(?P<parameters>[0-9;:]*)(?P<middle>[ -/]*)(?P<final>[@-~])"

@@ -98,3 +98,5 @@ class Viewers:
         if found is not None:
             self._loop.unwatch(descriptor)
             found[0].close()
+            if not self._connections:
+                self._resize(0, 0)

@@ -38,7 +38,7 @@ def _composing(screen: Screen, rules: ScreenRules, region: Region) -> ScreenStat
     end = last_row(screen.lines) + 1
     footer = screen.lines[region.after : end]
     above = [line for line in screen.lines[: region.edge] if line.strip()][-rules.status_rows :]
-    body = screen.lines[: region.edge]
+    body = conversation(screen.lines[: region.edge], rules)
     model = model_of(rules, footer if rules.composer.kind != "barred" else screen.lines[region.bottom : end])
     at_work = next((line for line in footer if rules.working.search(line)), None)
     at_work = at_work or next((line for line in above if rules.working_above.search(line)), None)
@@ -91,6 +91,14 @@ def _neither(screen: Screen, rules: ScreenRules) -> ScreenState:
         evidence = f"title: {screen.title}".strip()[:_EVIDENCE]
         return ScreenState(state=State.WORKING, evidence=evidence, composer=Composer.HIDDEN, body=screen.lines)
     return ScreenState(state=State.UNKNOWN, evidence=f"neither composer nor dialog: {tail[-1][:120]}")
+
+
+def conversation(rows: tuple[str, ...], rules: ScreenRules) -> tuple[str, ...]:
+    """The rows above the composer without those of the interface's own at their end."""
+    end = len(rows)
+    while end and (not rows[end - 1].strip(" ─━") or rules.chrome.search(rows[end - 1])):
+        end -= 1
+    return rows[:end]
 
 
 def model_of(rules: ScreenRules, rows: tuple[str, ...]) -> str | None:

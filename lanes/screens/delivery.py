@@ -47,11 +47,14 @@ class Policy:
     sight_s: float = 4.0
     """How long to wait for the text to show before Enter is pressed without that."""
     again_s: float = 3.0
-    """How long after Enter, with the text still in the composer, it is pressed again."""
+    """How long after Enter, with the text still in the composer, it is pressed again: never sooner than three
+    times what the interface took to show the text, or a late picture would be believed."""
     enters: int = 3
     """How often Enter is pressed at most."""
     turn_s: float = 20.0
     """How long after the last Enter a turn may take to show."""
+    left_s: float = 4.0
+    """How long the screen must have been at rest, with the text gone from the composer, to give up on a turn."""
     room_s: float | None = None
     """How long to wait for a composer that can take it; None is for ever."""
 
@@ -91,6 +94,8 @@ class Send:
     since: float | None = None
     """When this step began."""
     enters: int = 0
+    delay_s: float = 0.0
+    """How long the interface took to show the text."""
     shown: str = ""
     """What the composer showed of it."""
     body: tuple[str, ...] = ()
@@ -155,7 +160,7 @@ def _sight(send: Send, look: Look, policy: Policy) -> tuple[Send, tuple[Action, 
     if found.composer in _HELD and found.state in {State.IDLE, State.WORKING}:
         if look.quiet_s < policy.settle_s and waited < policy.sight_s:
             return send, ()
-        seen = replace(send, reached=Delivery.SEEN, shown=found.draft)
+        seen = replace(send, reached=Delivery.SEEN, shown=found.draft, delay_s=waited)
         return _enter(seen, look), (Action.ENTER,)
     if waited < policy.sight_s:
         return send, ()
@@ -184,11 +189,12 @@ def _turn(send: Send, look: Look, policy: Policy) -> tuple[Send, tuple[Action, .
         ), ()
     if found.state is State.IDLE and found.composer is Composer.EMPTY and send.reached is Delivery.SEEN:
         send = replace(send, left=True)
-    if waited >= policy.turn_s:
+    given_up = send.left and waited >= policy.left_s and look.quiet_s >= policy.left_s
+    if given_up or waited >= policy.turn_s:
         return _end(send, _unproved(send, found)), ()
     stuck = found.state is State.IDLE and found.composer in _HELD and found.draft == send.shown
     rested = look.quiet_s >= policy.settle_s and look.flushed and look.drained is not False
-    if stuck and rested and waited >= policy.again_s and send.enters < policy.enters:
+    if stuck and rested and waited >= max(policy.again_s, 3 * send.delay_s) and send.enters < policy.enters:
         return _enter(send, look), (Action.ENTER,)
     return send, ()
 

@@ -35,6 +35,7 @@ class Picking:
     way: str | None = None
     """A row that leads to the menu with the rest of the choices."""
     further: bool = False
+    further_confirm: str = "enter"
     stage: Stage = Stage.ROOM
     since: float | None = None
     answer: Answering | None = None
@@ -85,7 +86,7 @@ def _room(pick: Picking, look: Look, at: _Moment) -> _Result:
 
 def _shown(pick: Picking, look: Look, at: _Moment) -> _Result:
     found = look.state
-    if found.composer is Composer.DRAFT and found.draft.split("\n")[0].strip() == pick.command and at.rested:
+    if found.composer is Composer.DRAFT and found.draft.strip() == pick.command and at.rested:
         return replace(pick, stage=Stage.MENU, since=look.now), None, "enter"
     if at.waited >= at.policy.sight_s:
         return _fail(pick, f"its composer did not show {pick.command}", "clear")
@@ -131,7 +132,7 @@ def _after(pick: Picking, look: Look, at: _Moment) -> _Result:
         chosen = _agreeing(found.menu)
         if not pick.further or chosen is None:
             return _fail(pick, f"it asks further: {found.menu.question}", "escape")
-        answer = Answering(menu=found.menu, option=chosen)
+        answer = Answering(menu=found.menu, option=chosen, confirm=pick.further_confirm)
         return replace(pick, stage=Stage.CHOOSING, since=look.now, answer=answer), None, None
     if found.state is State.IDLE and found.composer is Composer.EMPTY and at.rested:
         said = [line.strip() for line in found.body if line.strip()]

@@ -116,8 +116,13 @@ def composer_of(screen: Screen, region: Region, shape: ComposerShape) -> tuple[C
     """What the composer holds."""
     rows = [screen.lines[region.top][region.column :]]
     bar = 3 if shape.kind == "barred" else 0
+    at_row, at_column = screen.cursor
+    if shape.ghost and at_row == region.top:
+        rows[0] = rows[0][: max(at_column - region.column, 0)]
     for row in range(region.top + 1, region.bottom + 1):
         line = screen.lines[row]
+        if shape.ghost and row == at_row:
+            line = line[:at_column]
         rows.append(line[region.column :] if bar or line[: region.column].strip() == "" else line)
     text = "\n".join(row.rstrip() for row in rows).strip("\n")
     home = screen.cursor == (region.top, region.column)

@@ -30,7 +30,7 @@ class ComposerShape:
     placeholder: re.Pattern[str] = _NEVER
     """What it shows while nothing is typed."""
     ghost: bool = False
-    """It may offer a text of its own choice, with the cursor before it."""
+    """It may offer a text of its own choice behind the cursor."""
     pasted: re.Pattern[str] = _NEVER
     """The placeholder of a large paste."""
 
@@ -63,6 +63,8 @@ class Picker:
     """The row that leads to the menu with the rest of the choices."""
     further: bool = False
     """More menus may follow (an effort, a confirmation): what goes on in them is taken."""
+    further_confirm: str = "enter"
+    """The key that takes it there."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,6 +83,8 @@ class ScreenRules:
     """One of the few rows above the composer, while it works. It must not fit what a conversation can show there."""
     title_working: re.Pattern[str] = _NEVER
     status_rows: int = 4
+    chrome: re.Pattern[str] = _NEVER
+    """Rows of the interface's own between the conversation and the composer."""
     starting: re.Pattern[str] = _NEVER
     trust: re.Pattern[str] = _NEVER
     login: re.Pattern[str] = _NEVER
@@ -127,10 +131,9 @@ CLAUDE = ScreenRules(
     until=(2, 2),
     composer=ComposerShape(
         kind="ruled",
-        glyph=_re(r"[❯!#] ?"),
+        glyph=_re(r"[❯!#][ \xa0]?"),
         footer_rows=14,
         placeholder=_re(r"Try \"|Press up to edit"),
-        ghost=True,
         pasted=_re(r"\[Pasted text #\d+"),
     ),
     menu=MenuShape(
@@ -139,6 +142,7 @@ CLAUDE = ScreenRules(
     working=_re(r"esc to interrupt\b"),
     working_above=_re(r"^[✢✳✶✻✽·*] \S{1,40}… \("),
     title_working=_re(r"^[◐◓◑◒⠁-⣿]"),
+    chrome=_re(r"^[✢✳✶✻✽·*] \S+ for \d|^[✢✳✶✻✽·*] \S{1,40}… \("),
     trust=_TRUST,
     login=_LOGIN,
     limit=_LIMIT,
@@ -160,15 +164,18 @@ CODEX = ScreenRules(
         placeholder=_re(r"Ask Codex to do anything"),
         pasted=_re(r"\[Pasted Content \d+ chars\]"),
     ),
-    menu=MenuShape(pointers="›", hint=_re(r"(?i)\benter\b.{0,30}\b(confirm|continue|select)|\benter/esc confirm")),
+    menu=MenuShape(
+        pointers="›", hint=_re(r"(?i)\benter\b.{0,30}\b(confirm|continue|select)|\benter/esc confirm|\besc back\b")
+    ),
     working=_re(r"esc to interrupt\b"),
     title_working=_re(rf"^[{_SPINNER}]"),
+    chrome=_re(r"^  Worked for [\d<]"),
     trust=_TRUST,
     login=_LOGIN,
     limit=_LIMIT,
     approval=_re(r"(?i)\bwould you like to (run|make|grant|send|allow)|\ballow (codex|command)|needs your approval"),
     model=_re(r"^ {2}([A-Za-z][\w.-]{1,60})(?: [a-z]+)? · [/~]"),
-    picker=Picker(command="/model", further=True),
+    picker=Picker(command="/model", further=True, further_confirm="s"),
     quit=("\x03", "\x03"),
 )
 
@@ -188,6 +195,7 @@ GEMINI = ScreenRules(
     menu=MenuShape(pointers="●", hint=None, described=True, title=_re(r"^[✋◇]")),
     working_above=_re(rf"^ [{_SPINNER}] .{{1,200}}\(esc to cancel"),
     title_working=_re(r"^✦"),
+    chrome=_re(r"\? for shortcuts$|^ Shift\+Tab to |^ Press Ctrl\+O|\(esc to cancel, \d"),
     trust=_TRUST,
     login=_LOGIN,
     limit=_LIMIT,
@@ -202,6 +210,7 @@ QWEN = ScreenRules(
     composer=ComposerShape(
         kind="ruled",
         glyph=_re(r"[>!*] ?"),
+        footer_rows=16,
         placeholder=_re(r" {0,2}Type your message or @path/to/file"),
         ghost=True,
         pasted=_re(r"\[Pasted Content \d+ chars\]"),
@@ -220,7 +229,7 @@ QWEN = ScreenRules(
     limit=_LIMIT,
     approval=_re(r"(?i)^(apply this change|allow execution of|do you want to proceed)"),
     model=_re(r"^ {2}➜ .* · ([\w./:-]{2,80})$"),
-    picker=Picker(command="/model"),
+    picker=Picker(command="/model", takes_name=True),
 )
 
 COPILOT = ScreenRules(

@@ -104,7 +104,7 @@ class FakeTui:
         self.dirty_at = 0.0
         self.session = str(uuid.uuid4())
         self.running = True
-        self.rows = 50
+        self.rows, self.columns = 50, COLUMNS
         self.next_dialog()
 
     # --- what is told
@@ -131,6 +131,9 @@ class FakeTui:
         with open(path + ".new", "w") as out:
             json.dump({"pid": os.getpid(), "sessionId": self.session, "status": status}, out)
         os.replace(path + ".new", path)
+
+    def measure(self):
+        self.columns, self.rows = os.get_terminal_size(0)
 
     # --- what it does
 
@@ -314,7 +317,7 @@ class FakeTui:
 
     def draw(self):
         self.dirty_at = 0.0
-        rule = "─" * COLUMNS
+        rule = "─" * self.columns
         working = self.turn_ends is not None
         if self.dialog:
             head, _, numbered = DIALOGS[self.dialog]
@@ -337,7 +340,7 @@ class FakeTui:
             cursor = (len(rows) - 3, min(len(shown[-1]), 190))
         above = self.conversation[-(self.rows - len(rows) - 1) :]
         out = ["\x1b[?2026h", f"\x1b]0;{'◐' if working else '✳'} Claude Code\x07", "\x1b[H"]
-        out += [f"{row[:COLUMNS]}\x1b[K\r\n" for row in (*above, *rows)]
+        out += [f"{row[: self.columns]}\x1b[K\r\n" for row in (*above, *rows)]
         out.append(f"\x1b[J\x1b[{len(above) + cursor[0] + 1};{cursor[1] + 1}H\x1b[?2026l")
         write("".join(out))
 
@@ -385,8 +388,8 @@ def main():
     before = termios.tcgetattr(0)
     tty.setraw(0)
     tui = FakeTui(script)
-    tui.rows = os.get_terminal_size(0).lines
-    signal.signal(signal.SIGWINCH, lambda *_: (setattr(tui, "rows", os.get_terminal_size(0).lines), tui.touch()))
+    tui.measure()
+    signal.signal(signal.SIGWINCH, lambda *_: (tui.measure(), tui.touch()))
     try:
         tui.run()
     finally:

@@ -23,7 +23,16 @@ def look(now, shown, **terms):
 
 @pytest.mark.parametrize(
     ("choice", "index"),
-    [("1", 1), ("3", 3), ("yes", 1), ("YES", 1), ("always", 2), ("no", 3), ("Yes, and always allow this", 2), ("always allow", 2)],
+    [
+        ("1", 1),
+        ("3", 3),
+        ("yes", 1),
+        ("YES", 1),
+        ("always", 2),
+        ("no", 3),
+        ("Yes, and always allow this", 2),
+        ("always allow", 2),
+    ],
 )
 def test_a_choice_names_one_option(choice, index):
     assert choose(menu(), choice).index == index
@@ -50,7 +59,9 @@ def pressed(answer, *looks):
 
 def test_the_highlight_is_moved_seen_and_only_then_taken():
     answer = Answering(menu=menu(), option=choose(menu(), "3"))
-    answer, keys = pressed(answer, look(0, menu(1)), look(0.1, menu(1)), look(0.2, menu(2)), look(0.3, menu(3)), look(0.5, IDLE))
+    answer, keys = pressed(
+        answer, look(0, menu(1)), look(0.1, menu(1)), look(0.2, menu(2)), look(0.3, menu(3)), look(0.5, IDLE)
+    )
     assert keys == ["down", "down", "enter"]
     assert (answer.ended, answer.closed) == (True, True)
 
@@ -61,7 +72,9 @@ def test_a_menu_across_is_moved_in_sideways():
 
 
 def test_another_dialog_gets_no_key():
-    answer, keys = pressed(Answering(menu=menu(), option=menu().options[0]), look(0, menu(question="May I delete it all?")))
+    answer, keys = pressed(
+        Answering(menu=menu(), option=menu().options[0]), look(0, menu(question="May I delete it all?"))
+    )
     assert keys == []
     assert (answer.ended, answer.closed) == (True, False)
     assert "another dialog" in answer.evidence
@@ -88,7 +101,9 @@ def test_a_highlight_that_does_not_move_has_a_bound():
 
 
 def test_letters_are_pressed_as_they_are():
-    lettered = Menu(question="Approve?", options=(Option(index=1, label="Approve", key="y"), Option(index=2, label="Deny", key="n")))
+    lettered = Menu(
+        question="Approve?", options=(Option(index=1, label="Approve", key="y"), Option(index=2, label="Deny", key="n"))
+    )
     answer = Answering(menu=lettered, option=choose(lettered, "no"))
     assert pressed(answer, look(0, lettered))[1] == ["n"]
 
@@ -98,7 +113,9 @@ def test_letters_are_pressed_as_they_are():
 MODELS = ("Default (recommended) Use the default", "Opus     Opus 5.5 · Best", "Fable    Fable 5.2", "Opus 4   older")
 
 
-@pytest.mark.parametrize(("wanted", "index"), [("fable", 3), ("Fable", 3), ("opus", None), ("opus 4", 4), ("haiku", None)])
+@pytest.mark.parametrize(
+    ("wanted", "index"), [("fable", 3), ("Fable", 3), ("opus", None), ("opus 4", 4), ("haiku", None)]
+)
 def test_a_model_s_name_means_one_row(wanted, index):
     found = option_for(menu(labels=MODELS), wanted)
     assert (found.index if isinstance(found, Option) else None) == index
@@ -119,27 +136,46 @@ def drafted(text):
 def test_a_switch_from_command_to_confirmation():
     pick = Picking(command="/model", choice="fable", confirm="s", further=True)
     further = menu(2, labels=("Yes, switch", "No, go back"), question="Really?")
-    models = [look(0.3, menu(1, MODELS)), look(0.4, menu(1, MODELS)), look(0.5, menu(2, MODELS)), look(0.6, menu(3, MODELS))]
-    asked = [look(0.8, further), look(0.9, further), look(1.0, further), look(1.1, menu(1, ("Yes, switch", "No, go back"), "Really?"))]
-    pick, done = switched(pick, look(0, IDLE), look(0.1, drafted("/model")), *models, *asked, look(1.3, IDLE), look(1.4, IDLE))
+    models = [
+        look(0.3, menu(1, MODELS)),
+        look(0.4, menu(1, MODELS)),
+        look(0.5, menu(2, MODELS)),
+        look(0.6, menu(3, MODELS)),
+    ]
+    asked = [
+        look(0.8, further),
+        look(0.9, further),
+        look(1.0, further),
+        look(1.1, menu(1, ("Yes, switch", "No, go back"), "Really?")),
+    ]
+    pick, done = switched(
+        pick, look(0, IDLE), look(0.1, drafted("/model")), *models, *asked, look(1.3, IDLE), look(1.4, IDLE)
+    )
     assert done == ["/model", "enter", "down", "down", "s", "up", "enter"]
     assert (pick.ended, pick.done, pick.label) == (True, True, "Fable    Fable 5.2")
 
 
 def test_a_switch_is_declined_while_it_works_and_types_nothing():
-    pick, done = switched(Picking(command="/model", choice="fable"), look(0, ScreenState(state=State.WORKING, evidence="")))
+    pick, done = switched(
+        Picking(command="/model", choice="fable"), look(0, ScreenState(state=State.WORKING, evidence=""))
+    )
     assert (done, pick.ended, pick.done) == ([], True, False)
 
 
 def test_a_menu_without_the_model_is_left_again():
     pick, done = switched(
-        Picking(command="/model", choice="haiku"), look(0, IDLE), look(0.1, drafted("/model")), look(0.3, menu(1, MODELS))
+        Picking(command="/model", choice="haiku"),
+        look(0, IDLE),
+        look(0.1, drafted("/model")),
+        look(0.3, menu(1, MODELS)),
     )
     assert done == ["/model", "enter", "escape"]
     assert "no row for haiku" in pick.evidence
 
 
 def test_a_command_that_did_not_show_is_cleared_not_entered():
-    pick, done = switched(Picking(command="/model", choice="x"), look(0, IDLE), look(0.1, drafted("/mo")), look(3, drafted("/mo")))
+    pick, done = switched(
+        Picking(command="/model", choice="x"), look(0, IDLE), look(0.1, drafted("/mo")), look(3, drafted("/mo"))
+    )
     assert done == ["/model", "clear"]
     assert not pick.done

@@ -169,11 +169,15 @@ class Simulated:
             return ASKING
         if self.work:
             return WORKING
-        return ScreenState(state=State.IDLE, evidence="", composer=Composer.DRAFT, draft=self.draft) if self.draft else IDLE
+        return (
+            ScreenState(state=State.IDLE, evidence="", composer=Composer.DRAFT, draft=self.draft)
+            if self.draft
+            else IDLE
+        )
 
     def look(self):
         seen = self.drawn[max(0, len(self.drawn) - 1 - self.draw_after)]
-        still = len({id(s) if s not in (IDLE, WORKING, ASKING) else s.state for s in self.drawn[-3:]}) == 1
+        still = all(one == self.drawn[-1] for one in self.drawn[-3:])
         return Look(now=self.tick * 0.1, state=seen, quiet_s=1.0 if still else 0.0, drained=not self.waiting)
 
 
