@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 from fakes.cli_jobs import Lane, Worlds
-from fakes.cli_setups import set_up
 from fakes.real_clis import World, why_absent, world
+from fakes.signed_in import sign_in
 
 MakeWorld = Callable[[list[dict[str, Any]]], World]
 Run = Callable[..., tuple[dict[str, Any], int, World]]
@@ -44,4 +44,4 @@ def run(worlds: Worlds, lane: str) -> Iterator[Run]:
 def run_alone(make_world: MakeWorld, lane: str) -> Run:
     """Run jobs on ``lane`` in a world of the test's own: what it does there is seen by no other test."""
     made = make_world([])
-    return Lane(lane, made, set_up(made, lane)).run
+    return Lane(lane, made, sign_in(made, lane)).run

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 from fakes.cli_jobs import ANSWER, SHORT_WINDOWS, TASK, Worlds, write_and_shell
-from fakes.cli_setups import MODELS, set_up
 from fakes.lanes import write_lane
 from fakes.real_clis import World
+from fakes.signed_in import MODELS, sign_in
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(240)]
 
@@ -50,7 +50,7 @@ def run(worlds: Worlds, cli: str) -> Iterator[Run]:
 def run_alone(make_world: Callable[[list[dict[str, Any]]], World], cli: str) -> Run:
     """Run jobs of ``cli`` over ACP in a world of the test's own."""
     world = make_world([])
-    return Agent(world, set_up(world, cli), cli).run
+    return Agent(world, sign_in(world, cli), cli).run
 
 
 def writing(repo: Path) -> list[dict[str, Any]]:

@@ -10,8 +10,8 @@ import json
 from typing import Any
 
 import pytest
-from fakes.cli_setups import MODELS, set_up
 from fakes.real_clis import World
+from fakes.signed_in import MODELS, sign_in
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(240)]
 
@@ -26,7 +26,7 @@ def said(world: World) -> str:
 @TWO_ROUNDS
 def test_two_jobs_in_one_folder_each_resume_their_own_thread(make_world, lane: str) -> None:
     world = make_world([{"text": f"Noted {number}.", "mark": "DONE"} for number in range(4)])
-    environ = set_up(world, lane)
+    environ = sign_in(world, lane)
 
     def ask(*words: str) -> dict[str, Any]:
         job, done = world.job(*words, **environ)
@@ -54,7 +54,7 @@ def test_two_jobs_in_one_folder_each_resume_their_own_thread(make_world, lane: s
 @pytest.mark.parametrize("lane", ["cline", "droid"])
 def test_a_cli_that_can_not_is_refused_with_its_reason(make_world, lane: str) -> None:
     world = make_world([{"text": "Noted.", "mark": "DONE"}])
-    environ = set_up(world, lane)
+    environ = sign_in(world, lane)
     job, _done = world.job("run", "--lane", lane, "-m", MODELS[lane], "The word is walrus.", **environ)
     asked = len(world.server.requests)
     done = world.osrc("continue", job["job_id"], "Which word was it?", **environ)

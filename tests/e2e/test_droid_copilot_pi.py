@@ -5,7 +5,6 @@ Seen on Droid 0.215.0, GitHub Copilot CLI 1.0.102 and pi 0.73.1.
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -25,9 +24,9 @@ from fakes.cli_jobs import (
     tokens,
     write_and_shell,
 )
-from fakes.cli_setups import MODELS, set_up
-from fakes.files import files_under, holding
+from fakes.files import holding
 from fakes.real_clis import NESTED, World, command_of, pids, why_absent
+from fakes.signed_in import MODELS, sign_in
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(240)]
 
@@ -36,7 +35,6 @@ COPILOT = pytest.mark.parametrize("lane", ["copilot"])
 DROID = pytest.mark.parametrize("lane", ["droid"])
 PI = pytest.mark.parametrize("lane", ["pi"])
 
-STORM = 10
 Run = Callable[..., tuple[dict[str, Any], int, World]]
 
 
@@ -104,13 +102,6 @@ def test_one_refusal_for_now_and_a_dropped_connection_are_got_over(run: Run, lan
     assert len(world.server.main_requests) == 3
 
 
-@PI
-def test_a_plan_limit(run_alone: Run, lane: str) -> None:
-    """pi tries for 27 s in all; Copilot for 60 s and Droid for 90 s: their recorded runs say what comes then."""
-    job, code, _world = run_alone([{"error": 429, "kind": "plan", "repeat": 0}])
-    assert (job["state"], job["outcome"], code) == ("failed", "plan-limit", 1), job
-
-
 @ALL
 def test_a_stream_that_stalls_in_the_middle(run: Run, lane: str) -> None:
     job, code, _world = run([STALL], **SHORT_WINDOWS)
@@ -134,47 +125,13 @@ def test_a_command_beyond_the_autonomy_level_is_said_to_be_refused(run: Run, lan
     assert (job["state"], job["outcome"], code) == ("permission-blocked", "permission", 3), job
 
 
-def conversations(world: World) -> set[str]:
-    """Every conversation that any job's stream named."""
-    found = set()
-    for path in world.osrc_home.glob("jobs/*/events.jsonl"):
-        events = [json.loads(line) for line in path.read_text().splitlines()]
-        found |= {event["conversation"] for event in events if event["kind"] == "conversation_started"}
-    return found
-
-
-def json_files(root: Path) -> dict[Path, bytes]:
-    return {path: content for path, content in files_under(root) if path.suffix == ".json"}
-
-
-@ALL
-def test_a_storm_of_launches_leaves_its_files_whole(
-    make_world: Callable[[list[dict[str, Any]]], World], lane: str
-) -> None:
-    """Ten at once in one folder and one home: each its own conversation, every JSON file readable after."""
-    world = make_world([ANSWER | {"repeat": 0}])
-    environ = set_up(world, lane)
-    before = json_files(world.root / "home")
-    started = [world.osrc("bg", "--lane", lane, "-m", MODELS[lane], f"Task {n}.", **environ) for n in range(STORM)]
-    ids = [done.stdout.strip() for done in started]
-    waited = world.osrc("wait", *ids)
-    jobs = json.loads(world.osrc("status", "--all", "--json").stdout)["jobs"]
-    assert {job["state"] for job in jobs} == {"done"}, (waited.stderr, jobs)
-    assert len(conversations(world)) == STORM
-    kept = json_files(world.root / "home")
-    assert {path: kept.get(path) for path in before} == before
-    for content in kept.values():
-        whole = [line for line in content.decode().splitlines() if not line.startswith("//")]
-        json.loads("\n".join(whole) or "{}")
-
-
 @COPILOT
 def test_the_key_is_in_no_command_line_and_in_no_file_of_the_job(
     make_world: Callable[[list[dict[str, Any]]], World], lane: str
 ) -> None:
     key = "sk-a-key-to-look-for"
     world = make_world([ANSWER | {"stall": 60}])
-    environ = set_up(world, lane) | {"COPILOT_PROVIDER_API_KEY": key}
+    environ = sign_in(world, lane) | {"COPILOT_PROVIDER_API_KEY": key}
     job = world.osrc("bg", "--lane", lane, "-m", MODELS[lane], "Do it.", **environ).stdout.strip()
     end = time.monotonic() + 60
     while not world.server.main_requests:

@@ -5,7 +5,6 @@ Seen on Gemini CLI 0.61.0 and Qwen Code 0.24.4.
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable
 from typing import Any
@@ -24,9 +23,9 @@ from fakes.cli_jobs import (
     tokens,
     write_and_shell,
 )
-from fakes.cli_setups import MODELS, set_up
-from fakes.files import files_under, holding
+from fakes.files import holding
 from fakes.real_clis import NESTED, World, command_of, pids
+from fakes.signed_in import MODELS, sign_in
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(240)]
 
@@ -160,7 +159,7 @@ def test_neither_key_nor_prompt_shows_in_a_process_list_and_no_key_on_disk(
     make_world: Callable[[list[dict[str, Any]]], World], lane: str
 ) -> None:
     world = make_world([{"text": "one two three four", "stall": 60}])
-    environ = {name: "s3cr3t-key" if name.endswith("_KEY") else value for name, value in set_up(world, lane).items()}
+    environ = {name: "s3cr3t-key" if name.endswith("_KEY") else value for name, value in sign_in(world, lane).items()}
     world.environ.update(environ)
     started = world.osrc("bg", "--lane", lane, "-m", MODELS[lane], "An unmistakable task.")
     assert started.returncode == 0, started.stderr
@@ -172,25 +171,6 @@ def test_neither_key_nor_prompt_shows_in_a_process_list_and_no_key_on_disk(
     assert any(lane in line for line in lines)
     assert not [line for line in lines if "s3cr3t-key" in line or "unmistakable" in line]
     assert holding(world.osrc_home, "s3cr3t-key") == []
-
-
-@BOTH
-def test_a_storm_of_launches_leaves_the_cli_s_own_files_whole(
-    make_world: Callable[[list[dict[str, Any]]], World], lane: str
-) -> None:
-    world = make_world([ANSWER | {"repeat": 0}])
-    world.environ.update(set_up(world, lane))
-    settings = world.root / "home" / ".gemini" / "settings.json"
-    before = settings.read_bytes() if lane == "gemini" else None
-    started = [world.osrc("bg", "--lane", lane, "-m", MODELS[lane], f"Task {number}.") for number in range(10)]
-    assert [done.returncode for done in started] == [0] * 10
-    waited = world.osrc("wait", *(done.stdout.split()[0] for done in started), timeout_s=200)
-    assert waited.returncode == 0, (waited.stdout, waited.stderr)
-    if before is not None:
-        assert settings.read_bytes() == before
-    for path, content in files_under(world.root / "home" / f".{lane}"):
-        if path.suffix == ".json" and "node_modules" not in path.parts:
-            json.loads(content)
 
 
 @GEMINI

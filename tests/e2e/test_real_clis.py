@@ -25,8 +25,8 @@ from fakes.cli_jobs import (
     reported,
     write_and_shell,
 )
-from fakes.cli_setups import MODELS
 from fakes.real_clis import NESTED, World
+from fakes.signed_in import MODELS
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(240)]
 

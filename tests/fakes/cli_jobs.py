@@ -14,9 +14,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from fakes.cli_setups import MODELS, set_up
 from fakes.model_dialects import CACHED_TOKENS, INPUT_TOKENS, OUTPUT_TOKENS
 from fakes.real_clis import World, repository, still_running, world
+from fakes.signed_in import MODELS, sign_in
 
 Step = dict[str, Any]
 
@@ -87,7 +87,7 @@ class Worlds:
         self._numbers = itertools.count(1)
 
     @contextmanager
-    def lane(self, name: str, sign_in: Callable[[World, str], dict[str, str]] = set_up) -> Iterator[Lane]:
+    def lane(self, name: str, sign_in: Callable[[World, str], dict[str, str]] = sign_in) -> Iterator[Lane]:
         """A lane's world, as good as new; afterwards no process of its jobs is left."""
         if name not in self._made:
             new = self._stack.enter_context(world(self._root / name, []))

@@ -29,7 +29,7 @@ MODELS = {
 MCP_SERVER = Path(__file__).parent / "fake_mcp_server.py"
 
 
-def set_up(world: World, lane: str) -> dict[str, str]:
+def sign_in(world: World, lane: str) -> dict[str, str]:
     """Set a lane's CLI up in the world's home; return the environment that goes with it. Skips where it is absent."""
     reason = why_absent(lane)
     if reason is not None:
