@@ -9,11 +9,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
-from ..messages.lane_events import FailureKind, TurnEnded
+from ..messages.vocabulary import FailureKind
 from . import phrases
-from .contract import Ending
-from .text import ending_kind
+
+if TYPE_CHECKING:
+    from ..messages.lane_events import TurnEnded
+    from .contract import Ending
 
 Phrases = phrases.Phrases
 
@@ -45,6 +48,7 @@ COMMON: Phrases = (
             "you've hit your * limit.",
             "you've hit your usage limit",  # codex 0.171.0
             "usage limit reached.",
+            "usage limit reached for * your limit will reset at",  # z.ai's coding plan, public facts, 2026-11
             "usage limit exceeded.",
             "usage limit has been reached.",  # a ChatGPT plan's own sentence, as droid 0.215.0 and pi 0.73.1 pass it on
             "you exceeded your current quota",  # OpenAI's insufficient_quota, passed on likewise
@@ -152,6 +156,7 @@ _STATUS = re.compile(r"(?:status|error|rejected|http|code)[ :=(/]{0,3}(?:code )?
 
 BY_STATUS: Mapping[int, FailureKind] = {
     401: FailureKind.AUTH,
+    402: FailureKind.PLAN_LIMIT,
     403: FailureKind.AUTH,
     404: FailureKind.MODEL_GONE,
     408: FailureKind.TRANSPORT,
@@ -213,6 +218,8 @@ def classify(ending: Ending, extra: Phrases = ()) -> FailureKind:
     The CLI's own final event comes first, then how the process ended, then its words, then the
     statuses it was retrying on.
     """
+    from ..messages.lane_events import TurnEnded  # noqa: PLC0415 - a session's holder uses the words above without it
+
     turn = ending.turn if isinstance(ending.turn, TurnEnded) else None
     if ending.exit.error is not None:
         return FailureKind.LAUNCH
@@ -227,6 +234,8 @@ def classify(ending: Ending, extra: Phrases = ()) -> FailureKind:
 
 def _without_final(ending: Ending, turn: TurnEnded | None, extra: Phrases) -> FailureKind:
     """Classify an ending whose turn had no final event of the CLI's own."""
+    from .text import ending_kind  # noqa: PLC0415 - as above
+
     if turn is not None and turn.ok:
         return FailureKind.NONE
     if turn is not None and turn.failure not in (FailureKind.NONE, FailureKind.TASK):

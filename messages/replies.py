@@ -61,6 +61,37 @@ class JobViews(Observation):
     omitted: int = 0
 
 
+SessionObject = dict[str, Any]
+"""The public session object of ``--json``, made by ``state/session_views.py``."""
+
+
+class SessionIsAccepted(Observation):
+    """The session is journalled and being started; its name is taken."""
+
+    kind: Literal["session_accepted"] = "session_accepted"
+    session: SessionObject
+    plan: Plan
+
+
+class IsGiven(Observation):
+    """It is journalled and in the session's inbox. What became of it, its ``delivery`` events say."""
+
+    kind: Literal["session_given"] = "session_given"
+    session_id: str
+    number: int
+    send_id: str
+    repeated: bool = False
+    """Whether that id had been given before; then nothing was added."""
+
+
+class SessionViews(Observation):
+    """Sessions as they are now."""
+
+    kind: Literal["session_views"] = "session_views"
+    sessions: tuple[SessionObject, ...]
+    omitted: int = 0
+
+
 class Event(Observation):
     """One journalled fact of a followed stream."""
 
@@ -73,6 +104,14 @@ class StreamEnded(Observation):
 
     kind: Literal["stream_ended"] = "stream_ended"
     seq: int = 0
+
+
+class LimitsState(Observation):
+    """Marks that hold and quotas, as they are now."""
+
+    kind: Literal["limits_state"] = "limits_state"
+    marks: tuple[dict[str, Any], ...] = ()
+    quotas: tuple[dict[str, Any], ...] = ()
 
 
 class SupervisorState(Observation):
@@ -101,7 +140,7 @@ class Stopping(Observation):
 
 
 Reply = Annotated[
-    Hello | Accepted | Planned | JobViews | Event | StreamEnded | SupervisorState | Stopping | Refused,
+    Hello | Accepted | Planned | JobViews | Event | StreamEnded | LimitsState | SupervisorState | Stopping | Refused,
     Field(discriminator="kind"),
 ]
 
