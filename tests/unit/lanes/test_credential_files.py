@@ -15,15 +15,59 @@ RND = random.Random(11)
 KEY = private_key("")(RND)
 TOKEN = SECRETS["github classic"](RND)
 WORD = "k3jH8sLw02Qm"
-BY_NAME = """
-.env .env.local .env.production .ENV .Env.Test .env.keys credentials .aws/credentials .aws/sso/cache/a1.json
-.ssh/../id_rsa id_ed25519 id_ecdsa_sk secring.gpg private-keys-v1.d/0A.key x.agekey my.ppk store.jks app.keystore cert.p12
-cert.PFX vault.kdbx login.keychain-db access_tokens.db .kube/config .dockercfg
-terraform.tfstate terraform.tfstate.backup prod.tfstate .vault-token .netrc _netrc .git-credentials .pgpass rclone.conf
-.s3cfg .boto .cargo/credentials.toml .codex/auth.json oauth_creds.json opencode/auth.json huggingface/token kaggle.json
-key4.db cookies.sqlite wallet.dat keystore/UTC--2024-01-01T00-00-00Z--ab solana/id.json msal_token_cache.json
-github-copilot/apps.json .claude/.credentials.json config/credentials/production.key
-""".split()
+BY_NAME = [
+    ".env",
+    ".env.local",
+    ".env.production",
+    ".ENV",
+    ".Env.Test",
+    ".env.keys",
+    "credentials",
+    ".aws/credentials",
+    ".aws/sso/cache/a1.json",
+    ".ssh/../id_rsa",
+    "id_ed25519",
+    "id_ecdsa_sk",
+    "secring.gpg",
+    "private-keys-v1.d/0A.key",
+    "x.agekey",
+    "my.ppk",
+    "store.jks",
+    "app.keystore",
+    "cert.p12",
+    "cert.PFX",
+    "vault.kdbx",
+    "login.keychain-db",
+    "access_tokens.db",
+    ".kube/config",
+    ".dockercfg",
+    "terraform.tfstate",
+    "terraform.tfstate.backup",
+    "prod.tfstate",
+    ".vault-token",
+    ".netrc",
+    "_netrc",
+    ".git-credentials",
+    ".pgpass",
+    "rclone.conf",
+    ".s3cfg",
+    ".boto",
+    ".cargo/credentials.toml",
+    ".codex/auth.json",
+    "oauth_creds.json",
+    "opencode/auth.json",
+    "huggingface/token",
+    "kaggle.json",
+    "key4.db",
+    "cookies.sqlite",
+    "wallet.dat",
+    "keystore/UTC--2024-01-01T00-00-00Z--ab",
+    "solana/id.json",
+    "msal_token_cache.json",
+    "github-copilot/apps.json",
+    ".claude/.credentials.json",
+    "config/credentials/production.key",
+]
 BY_CONTENT = {
     ".ssh/work": KEY,
     "server.pem": KEY,
