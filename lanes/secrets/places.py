@@ -161,4 +161,4 @@ PRUNED = frozenset(
         ".build", "deriveddata", ".git", ".hg", ".svn", ".jj", ".bzr",
     }
 )  # fmt: skip
-"""Folders (lower case) of which only the files that lie directly in them are looked at: installed or built elsewhere."""
+"""Folders (lower case) of which only the files directly in them are looked at: installed or built from elsewhere."""
