@@ -1,5 +1,6 @@
 """No known kind of secret is missed, whatever stands around it; nothing ordinary is taken for one; nothing is told."""
 
+import base64
 import json
 import random
 
@@ -157,3 +158,15 @@ def test_a_key_that_is_cut_off_ends_with_the_first_line_that_is_no_part_of_one()
     assert clean == "[redacted:private-key]\nand then some words.\nmore"
     mention = "it says -----BEGIN PRIVATE" + " KEY----- on top of it\nnext"
     assert redact(mention)[0] == "it says [redacted:private-key] on top of it\nnext"
+
+
+def test_what_public_repositories_hold_is_clean_as_text_too():
+    rnd = random.Random(9)
+    blobs = [
+        base64.b64encode(rnd.randbytes(300_000)).decode(),
+        base64.urlsafe_b64encode(rnd.randbytes(300_000)).decode(),
+    ]
+    lines = [f"pkg-{n}@^1.{n} sha512-{base64.b64encode(rnd.randbytes(64)).decode()}" for n in range(2000)]
+    names = ["task", "token", "disk", "risk", "key", "pypi_upload", "npm_config", "ghp", "sk_test", "xoxb_like"]
+    code = [f"const {rnd.choice(names)}_{n} = get('{rnd.choice(names)}-{uuid(rnd)}');" for n in range(3000)]
+    assert high("\n".join([*blobs, *lines, *code])) == []
