@@ -33,20 +33,21 @@ class Receipt:
     ask: Event | None = None
     """What it asks meanwhile."""
     texts: list[str] = field(default_factory=list)
-    timed_out: bool = False
+    waited: bool = False
+    """Whether the end of the turn was waited for."""
 
     @property
     def exit_code(self) -> int:
         """The command's."""
         if self.delivery in NOT_TAKEN:
             return exit_codes.REFUSED
+        if not self.waited:
+            return exit_codes.DONE if self.delivery in TAKEN else exit_codes.UNVERIFIED
         if self.end is not None:
             return exit_codes.DONE if self.end.get("ok") else exit_codes.REFUSED
         if self.ask is not None:
             return exit_codes.BLOCKED
-        if self.timed_out:
-            return exit_codes.TIMEOUT
-        return exit_codes.DONE if self.delivery in TAKEN else exit_codes.UNVERIFIED
+        return exit_codes.TIMEOUT
 
 
 def new_id() -> str:
@@ -75,14 +76,12 @@ def give(reach: Reach, session: Session, body: dict[str, Any]) -> tuple[Receipt,
     raise failure or CliError("internal", "the supervisor gave no answer")
 
 
-def see(receipt: Receipt, events: Events, seconds: float = RECEIPT_S, *, queued: bool = True) -> Receipt:
-    """Wait until the delegate has it, or will not get it. ``queued``: that it waits behind a turn is known at once."""
+def see(receipt: Receipt, events: Events, seconds: float = RECEIPT_S) -> Receipt:
+    """Wait until the delegate has it, or will not get it."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         for event in events.more():
             _note(receipt, event)
-            if event.get("type") == "state" and not queued:
-                receipt.ask = None
         if receipt.delivery in TAKEN or receipt.delivery in NOT_TAKEN or receipt.end is not None:
             return receipt
         time.sleep(0.03)
@@ -91,6 +90,7 @@ def see(receipt: Receipt, events: Events, seconds: float = RECEIPT_S, *, queued:
 
 def see_end(receipt: Receipt, events: Events, seconds: float | None) -> Receipt:
     """Wait until the turn has ended, or needs an answer."""
+    receipt.waited = True
     deadline = None if seconds is None else time.monotonic() + seconds
     while deadline is None or time.monotonic() < deadline:
         for event in events.more():
@@ -99,7 +99,6 @@ def see_end(receipt: Receipt, events: Events, seconds: float | None) -> Receipt:
         if over:
             return receipt
         time.sleep(0.05)
-    receipt.timed_out = True
     return receipt
 
 

@@ -44,12 +44,14 @@ def continued(reach: Reach, token: str | None) -> str | None:
     return str(named_jobs(reach, (token,))[0]["job_id"])
 
 
-def started(options: Globals, reach: Reach, found: Session, *, detach: bool, task: bool) -> int:
+def started(  # noqa: PLR0913 - by name
+    options: Globals, reach: Reach, found: Session, *, detach: bool, task: bool, events: Events | None = None
+) -> int:
     """Wait until it is up (and has its task), say how it is, print its name."""
     code = exit_codes.DONE
     if not detach:
         start = Start(task=task)
-        start.wait(Events(str(found["events_path"])), Ended(reach, str(found["session_id"])))
+        start.wait(events or Events(str(found["events_path"])), Ended(reach, str(found["session_id"])))
         found = named(reach, str(found["session_id"]))
         if start.trouble is not None:
             hint = f"its stderr is in {os.path.dirname(str(found['events_path']))}/err.log"  # noqa: PTH120 - no pathlib

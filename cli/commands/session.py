@@ -218,8 +218,9 @@ def relaunch(options: Globals, name: str | None) -> int:
     if live(found):
         raise CliError("not_finished", f"the session {found['name']} runs", f"osrc session stop {found['name']}")
     body = {"kind": "session.relaunch", "session": found["session_id"], "environment": environment()}
+    events = Events(str(found["events_path"]), at_end=True)
     reply = reach.request(body)
-    return parts.started(options, reach, dict(reply["session"]), detach=False, task=False)
+    return parts.started(options, reach, dict(reply["session"]), detach=False, task=False, events=events)
 
 
 @session.command("stop", cls=Command)
