@@ -103,3 +103,23 @@ class ClaudeEngine(PipedEngine):
         from ...lanes.vehicles.claude_code.control import ClaudeTalk  # noqa: PLC0415 - one protocol a process
 
         super().__init__(stage, ClaudeTalk)
+
+
+class CodexEngine(PipedEngine):
+    """``codex app-server``."""
+
+    def __init__(self, stage: Stage) -> None:
+        """Start nothing yet."""
+        from ...lanes.vehicles.codex_cli.app_server import CodexTalk  # noqa: PLC0415 - as above
+
+        super().__init__(stage, CodexTalk)
+
+
+class PiEngine(PipedEngine):
+    """``pi --mode rpc``."""
+
+    def __init__(self, stage: Stage) -> None:
+        """Start nothing yet."""
+        from ...lanes.vehicles.pi_cli.rpc import PiTalk  # noqa: PLC0415 - as above
+
+        super().__init__(stage, PiTalk)

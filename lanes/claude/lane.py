@@ -12,6 +12,7 @@ from ..launching import cli_readiness
 from ..vehicles.claude_code.argv import BINARY, INSTALL, MIN_VERSION, RESUME, TESTED_VERSIONS, VERBS
 from ..vehicles.claude_code.events import ClaudeParser
 from .argv import plan
+from .session import native
 
 CREDENTIALS = ("~/.claude/.credentials.json", "~/.claude.json")
 KEYS = ("ANTHROPIC_API_KEY", "CLAUDE_CODE_OAUTH_TOKEN", "ANTHROPIC_AUTH_TOKEN")
@@ -62,6 +63,7 @@ LANE = Lane(
     skills=Road.BUNDLE,
     mcp=True,
     resume=RESUME,
+    sessions={"native": native},
     plan=plan,
     parser=parser,
     classify=classify,
