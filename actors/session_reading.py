@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ..lanes.model_truth import same
 from ..lanes.values import as_list, as_number, as_object, as_word
 from ..messages.session import GaugeWindow, LimitsObserved, SessionFact, SessionObserved, SessionRecord
 from ..messages.vocabulary import Effort, SessionState
@@ -69,8 +70,10 @@ def read_news(record: SessionRecord, events: Iterable[Mapping[str, Any]], turns:
                     news.seen.append(Seen(state, as_word(event.get("evidence"))))
             case "start":
                 observed |= _named(event)
+                observed |= _pinned(record, observed, fresh_model=True)
             case "switched":
                 observed |= _switched(event)
+                observed |= _pinned(record, observed, fresh_model=False)
             case "end":
                 news.turns += 1
                 observed["turns"] = news.turns
@@ -79,6 +82,7 @@ def read_news(record: SessionRecord, events: Iterable[Mapping[str, Any]], turns:
             case _:
                 pass
     known = {"model_observed": record.model_observed, "conversation": record.conversation, "turns": record.turns}
+    known |= {"model": record.model, "model_pin": record.model_pin}
     fresh = {name: value for name, value in observed.items() if known.get(name) != value}
     if fresh:
         news.facts.append(SessionObserved(session_id=record.session_id, **{"turns": news.turns} | fresh))
@@ -88,6 +92,17 @@ def read_news(record: SessionRecord, events: Iterable[Mapping[str, Any]], turns:
 def _named(event: Mapping[str, Any]) -> dict[str, Any]:
     found = {"model_observed": as_word(event.get("model")), "conversation": as_word(event.get("conversation"))}
     return {name: word for name, word in found.items() if word is not None}
+
+
+def _pinned(record: SessionRecord, observed: Mapping[str, Any], *, fresh_model: bool) -> dict[str, Any]:
+    """Whether the model that answers is the one asked for. After a switch what was seen before proves no drift."""
+    asked = observed.get("model") or record.model
+    seen = observed.get("model_observed") or record.model_observed
+    if asked is None or seen is None:
+        return {}
+    if same(asked, seen):
+        return {"model_pin": "kept"}
+    return {"model_pin": "drifted" if fresh_model else "unknown"}
 
 
 def _switched(event: Mapping[str, Any]) -> dict[str, Any]:

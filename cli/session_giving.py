@@ -18,6 +18,8 @@ RECEIPT_S = 20.0
 TAKEN = ("seen", "turn-started", "done")
 """The delegate has it."""
 NOT_TAKEN = ("refused", "failed")
+UNSEEN = "unverified"
+"""It was typed, but nothing shows that a turn began."""
 
 
 @dataclass(slots=True)
@@ -33,6 +35,8 @@ class Receipt:
     ask: Event | None = None
     """What it asks meanwhile."""
     texts: list[str] = field(default_factory=list)
+    taken: tuple[str, ...] = TAKEN
+    """The deliveries by which the delegate has it: what only stands in a terminal's composer is not had yet."""
     waited: bool = False
     """Whether the end of the turn was waited for."""
 
@@ -41,8 +45,10 @@ class Receipt:
         """The command's."""
         if self.delivery in NOT_TAKEN:
             return exit_codes.REFUSED
+        if self.delivery == UNSEEN and self.end is None:
+            return exit_codes.UNVERIFIED
         if not self.waited:
-            return exit_codes.DONE if self.delivery in TAKEN else exit_codes.UNVERIFIED
+            return exit_codes.DONE if self.delivery in self.taken else exit_codes.UNVERIFIED
         if self.end is not None:
             return exit_codes.DONE if self.end.get("ok") else exit_codes.REFUSED
         if self.ask is not None:
@@ -68,7 +74,8 @@ def give(reach: Reach, session: Session, body: dict[str, Any]) -> tuple[Receipt,
             for reply in reach.channel().exchange(body):
                 if reply.get("kind") == "refused":
                     raise from_refusal(reply)
-                return Receipt(int(reply["number"]), str(body["send_id"])), events
+                taken = TAKEN[1:] if session.get("transport") in ("pty", "tmux") else TAKEN
+                return Receipt(int(reply["number"]), str(body["send_id"]), taken=taken), events
         except SupervisorLostError as error:
             failure = error
         reach.drop()
@@ -82,7 +89,7 @@ def see(receipt: Receipt, events: Events, seconds: float = RECEIPT_S) -> Receipt
     while time.monotonic() < deadline:
         for event in events.more():
             _note(receipt, event)
-        if receipt.delivery in TAKEN or receipt.delivery in NOT_TAKEN or receipt.end is not None:
+        if receipt.delivery in (*receipt.taken, *NOT_TAKEN, UNSEEN) or receipt.end is not None:
             return receipt
         time.sleep(0.03)
     return receipt
@@ -95,7 +102,7 @@ def see_end(receipt: Receipt, events: Events, seconds: float | None) -> Receipt:
     while deadline is None or time.monotonic() < deadline:
         for event in events.more():
             _note(receipt, event)
-        over = receipt.end is not None or receipt.ask is not None or receipt.delivery in NOT_TAKEN
+        over = receipt.end is not None or receipt.ask is not None or receipt.delivery in (*NOT_TAKEN, UNSEEN)
         if over:
             return receipt
         time.sleep(0.05)
@@ -104,7 +111,7 @@ def see_end(receipt: Receipt, events: Events, seconds: float | None) -> Receipt:
 
 def _note(receipt: Receipt, event: Event) -> None:
     kind = event.get("type")
-    ours = receipt.delivery in TAKEN
+    ours = receipt.delivery in receipt.taken
     if kind == "delivery" and event.get("number") == receipt.number:
         receipt.delivery = str(event.get("state"))
         receipt.reason = event.get("reason") if isinstance(event.get("reason"), str) else None

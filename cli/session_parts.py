@@ -15,7 +15,7 @@ from .output import answer, answer_json, answer_untrusted, flush, say
 from .reach import Reach
 from .render.session import event_line, question_lines
 from .session_events import Event, Events, open_question
-from .session_giving import NOT_TAKEN, TAKEN, Receipt, give, see
+from .session_giving import NOT_TAKEN, TAKEN, UNSEEN, Receipt, give, see
 from .sessions import Session, is_named, live, named
 
 READY_S = 90.0
@@ -102,7 +102,7 @@ class Start:
             self.trouble = str(event.get("reason") or "its program ended at once")
         elif kind == "delivery" and self._task and event.get("number") == 1:
             self._refused = state in NOT_TAKEN
-            self._up = self._up or state in (*TAKEN, *NOT_TAKEN)
+            self._up = self._up or state in (*TAKEN, *NOT_TAKEN, UNSEEN)
         elif kind == "state" and state not in ("starting", "working"):
             self._up = self._up or not self._task or state != "idle"  # a dialog of its own: to be looked at
 
@@ -122,6 +122,9 @@ def receipt(options: Globals, found: Session, seen: Receipt, *, wait: bool) -> i
         return seen.exit_code
     if seen.delivery in NOT_TAKEN:
         say(f"ERROR: {found['name']}: {seen.delivery}: {seen.reason or 'no reason was given'}")
+    elif seen.delivery == UNSEEN:
+        answer(f"{found['name']} {seen.number} {seen.delivery}")
+        say(f"typed, but {seen.reason or 'no turn was seen'}: osrc session read {found['name']} --screen")
     elif not wait:
         answer(f"{found['name']} {seen.number} {seen.delivery}")
         if seen.exit_code == exit_codes.UNVERIFIED and not options.quiet:

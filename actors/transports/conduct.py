@@ -15,7 +15,7 @@ from ...lanes.screens.answering import ALWAYS, KEYS, NEGATIVE, Answering, Answer
 from ...lanes.screens.delivery import Action, Delivery, Look, Policy, Send, advance, typed
 from ...lanes.screens.model import Menu, ScreenState, State
 from ...lanes.screens.picking import Picking, operate
-from ...lanes.screens.rules import ScreenRules
+from ...lanes.screens.rules import Picker, ScreenRules
 from .engine import SessionEvent
 
 ASKING = frozenset({State.WAITING_APPROVAL, State.TRUST, State.LOGIN, State.MENU, State.LIMIT})
@@ -166,28 +166,15 @@ class Conduct:
 
     def set_model(self, number: int, model: str) -> None:
         """Switch the model through the CLI's own picker."""
-        self._pick(number, "model", model)
+        picker = self.rules.picker if self.rules is not None else None
+        if picker is None:
+            self._deliver(number, "refused", "its model can't be switched from inside: relaunch it with another")
+        elif self._free(number):
+            self._job = _Job(number, "model", pick=picking(picker, model), value=model)
 
     def set_effort(self, number: int, effort: str) -> None:
-        """Switch the effort through the CLI's own command."""
-        self._pick(number, "effort", effort)
-
-    def _pick(self, number: int, kind: str, value: str) -> None:
-        picker = None if self.rules is None else self.rules.picker if kind == "model" else self.rules.effort
-        if picker is None:
-            self._deliver(number, "refused", f"its {kind} can't be switched from inside: relaunch with another")
-        elif self._free(number):
-            command = f"{picker.command} {value}" if picker.takes_name else picker.command
-            choice = None if picker.takes_name else value
-            pick = Picking(
-                command=command,
-                choice=choice,
-                confirm=picker.confirm,
-                way=picker.way,
-                further=picker.further,
-                further_confirm=picker.further_confirm,
-            )
-            self._job = _Job(number, kind, pick=pick, value=value)
+        """No CLI of those that are known switches it for one session only by a command that is."""
+        self._deliver(number, "refused", f"effort {effort} is chosen when it is started: relaunch it with that")
 
     def _free(self, number: int) -> bool:
         if self._job is None:
@@ -254,6 +241,8 @@ class Conduct:
         if key is not None:
             self._keyboard.type(self.rules.clear if key == "clear" else KEYS.get(key, key))
         if job.pick.ended:
+            if job.pick.done:
+                self._emit({"type": "switched", job.kind: job.value})
             if job.pick.done and job.pick.label:
                 self._emit({"type": "notice", "text": f"{job.kind}: “{job.pick.label[:100]}” was chosen in its menu"})
             self._finish(job, "done" if job.pick.done else "refused", job.pick.evidence)
@@ -277,7 +266,8 @@ class Conduct:
     def _observe(self, look: Look) -> None:
         found, settled = look.state, self._settled
         state = State.WORKING if found.state is State.IDLE and look.busy else found.state
-        if found.model is not None and found.model != self._model:
+        our_own = self._job is not None and self._job.pick is not None
+        if found.model is not None and found.model != self._model and not our_own:
             self._model = found.model
             self._emit({"type": "start", "model": found.model})
         menu = found.menu.fingerprint if found.menu is not None and state in ASKING else ""
@@ -290,7 +280,7 @@ class Conduct:
         )
         if look.now - settled.since < needed_s:
             return
-        if self._job is not None and self._job.pick is not None and state in {State.MENU, State.UNKNOWN}:
+        if our_own and state in {State.MENU, State.UNKNOWN}:
             return  # what we opened ourselves asks nobody
         if state is State.IDLE and self._job is not None and self._job.send is not None and not self.turn_running:
             needed_s = 0.0
@@ -321,6 +311,18 @@ class Conduct:
         settled.choices.pop("other", None)
         event = {"type": "ask", "request": settled.request, "tool": "other", "name": "dialog", "title": menu.question}
         self._emit(event | {"target": None, "options": options, "free": False})
+
+
+def picking(picker: Picker, model: str) -> Picking:
+    """The switch to a model by a CLI's picker."""
+    return Picking(
+        command=f"{picker.command} {model}" if picker.takes_name else picker.command,
+        choice=None if picker.takes_name else model,
+        confirm=picker.confirm,
+        way=picker.way,
+        further=picker.further,
+        further_confirm=picker.further_confirm,
+    )
 
 
 def kind_of(label: str) -> str:

@@ -7,8 +7,9 @@ objects that the holder numbers, dates and appends to the session's ``events.jso
 ``{"type": "state", "state": S, "evidence": E}``  the delegate's state (``SessionState`` word) and what told it
 ``{"type": "delivery", "number": N, "state": D, "reason": R}``
     what became of inbox entry N: ``written`` (left us), ``seen`` (the program has it), ``turn-started``,
-    ``done`` (a model was switched, an answer taken), ``refused`` (not now, or never: ``reason``), ``failed``.
-    ``accepted`` is the holder's own word. States only go forward; the last four end it.
+    ``done`` (a model was switched, an answer taken), ``refused`` (not now, or never: ``reason``), ``failed``,
+    ``unverified`` (it was typed, but no turn was seen to start: ``reason``).
+    ``accepted`` is the holder's own word. States only go forward; the last five end it.
 ``{"type": "ask", "request": ID, "tool": KIND, "name": N, "target": T, "title": T,
    "options": [{"id", "kind", "label"}], "free": BOOL}``
     it asks whether it may do something; ``kind`` is ``allow_once``, ``allow_always``, ``reject_once``,

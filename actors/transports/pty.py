@@ -1,7 +1,7 @@
 """A CLI's own terminal interface in a pseudo-terminal, steered by what its screen shows.
 
-``launch.options``: ``cli`` (whose screens), ``version`` (what ``--version`` printed), ``columns``, ``rows``, and
-any bound of ``Pace``. Needs pyte: the holder's ``sys_path`` must lead to it.
+``launch.options``: ``cli`` (whose screens), ``version`` (else the program is asked for it), ``columns``, ``rows``,
+and any bound of ``Pace``. Needs pyte: the holder's ``sys_path`` must lead to it.
 """
 
 from __future__ import annotations
@@ -15,20 +15,22 @@ from typing import Any
 from ...lanes.screens.classify import classify
 from ...lanes.screens.delivery import Look
 from ...lanes.screens.model import Composer, ScreenState, State
-from ...lanes.screens.rules import ScreenRules, rules_for, version_of
+from ...lanes.screens.rules import RULES, ScreenRules, dotted, rules_for, version_of
 from .conduct import ASKING, Conduct, Pace
 from .engine import Stage
 from .pty_process import PtyProcess, unread
 from .records import Record, record_for
 from .terminal import COLUMNS, MOMENT, ROWS, Terminal
 from .transcript import TurnText
+from .version import VersionAsked
 from .viewers import Viewers
 
 _READ = 65536
 _BUSY_LOOK_S, _CALM_LOOK_S, _REST_LOOK_S = 0.05, 0.25, 2.0
 _WAIT_S = 1.0
+_SAVE_S = 0.5
 TERM = {"TERM": "xterm-256color", "COLORTERM": "truecolor"}
-_EXITED = ScreenState(state=State.EXITED, evidence="the program has exited", composer=Composer.HIDDEN)
+_NO_VERSION = ScreenState(state=State.STARTING, evidence="its version is being asked for", composer=Composer.HIDDEN)
 
 
 class PtyEngine:
@@ -42,9 +44,11 @@ class PtyEngine:
         self._loop = stage.loop
         self._columns, self._rows = int(options.get("columns") or COLUMNS), int(options.get("rows") or ROWS)
         self._own_size = (self._columns, self._rows)
-        self._rules: ScreenRules | None = rules_for(str(options.get("cli")), version_of(str(options.get("version"))))
+        self._rules: ScreenRules | None = None
+        self._asked: VersionAsked | None = None
+        self._version = options.get("version")
         self._terminal = Terminal(self._columns, self._rows, self._reply)
-        self._conduct = Conduct(self._rules, Pace.of(options), self, stage.emit)
+        self._conduct = Conduct(None, Pace.of(options), self, stage.emit)
         self._text = TurnText(self._terminal, stage.emit)
         self._record: Record | None = None
         self._cli = str(options.get("cli"))
@@ -54,7 +58,7 @@ class PtyEngine:
         self._last_output = self._loop.now()
         self._timer: int | None = None
         self._due = 0.0
-        self._closing = False
+        self._saved_at = 0.0
 
     # --- life
 
@@ -68,13 +72,28 @@ class PtyEngine:
         self._process = PtyProcess(launch["argv"], env, launch["cwd"], (self._columns, self._rows), umask)
         self.pid = self._process.pid
         self._record = record_for(self._cli, env, str(launch["cwd"]), self.pid, time.time())
+        if self._version is None:
+            self._asked = VersionAsked(self._loop, launch["argv"][0], env, self._told_version)
+        else:
+            self._told_version(str(self._version))
         self._loop.watch(self._process.master, self._readable)
         self._loop.later(_WAIT_S, self._check)
         self._look_in(_BUSY_LOOK_S)
 
+    def _told_version(self, text: str) -> None:
+        self._asked = None
+        version = version_of(text)
+        self._rules = self._conduct.rules = rules_for(self._cli, version)
+        if self._rules is None:
+            known = RULES.get(self._cli)
+            span = f"{dotted(known.since)} up to {dotted(known.until)}" if known else "none"
+            told = dotted(version) if version else "unknown"
+            notice = f"The screens of {self._cli} {told} are not known (only {span}): nothing is typed into it."
+            self._stage.emit({"type": "notice", "text": notice})
+        self._look_in(0.0)
+
     def close(self) -> None:
         """Press the keys that make it leave politely."""
-        self._closing = True
         for place, key in enumerate(self._rules.quit if self._rules is not None else ("\x03", "\x03")):
             self._loop.later(0.4 * place, lambda key=key: self.type(key))  # type: ignore[misc]
 
@@ -92,6 +111,8 @@ class PtyEngine:
         if process is None:
             return
         self._viewers.close()
+        if self._asked is not None:
+            self._asked.close()
         self._loop.unwatch(process.master)
         process.close()
         self._conduct.exited()
@@ -231,6 +252,8 @@ class PtyEngine:
         if self._process is None:
             return
         self._look()
+        if self._saved_at < self._last_output and self._loop.now() - self._saved_at >= _SAVE_S:
+            self._save_screen()
         now = self._loop.now()
         pace = self._conduct.pace
         if self._conduct.busy or now - self._last_output < max(pace.idle_s, pace.ask_s, pace.settle_s) + 0.1:
@@ -244,7 +267,7 @@ class PtyEngine:
         process = self._process
         if process is None or self._terminal.in_frame:
             return
-        found = classify(self._terminal.screen(), self._rules)
+        found = _NO_VERSION if self._asked is not None else classify(self._terminal.screen(), self._rules)
         held = unread(process.terminal)
         now = self._loop.now()
         record = self._record
@@ -284,6 +307,7 @@ class PtyEngine:
 
     def _save_screen(self) -> None:
         """Keep the picture for readers who have no holder to ask."""
+        self._saved_at = self._loop.now()
         path = os.path.join(self._stage.folder, "screen")
         with contextlib.suppress(OSError):
             flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC

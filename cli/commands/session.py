@@ -22,6 +22,7 @@ from ..session_giving import give, see, see_end
 from ..sessions import captain, listed, live, meant, named
 from ..submit import environment, folder_of, lane_of, word_of
 from ..task import read_task
+from .session_claims import claim, release, reply
 
 STOP_S = 30.0
 SHOWN = 200
@@ -242,6 +243,23 @@ def stop(options: Globals, name: str | None) -> int:
     return exit_codes.UNVERIFIED if live(found) else exit_codes.DONE
 
 
+@session.command("attach", cls=Command)
+@click.argument("name", required=False)
+@click.pass_obj
+def attach(options: Globals, name: str | None) -> int:
+    """Show a session's live terminal on this one (pty sessions). Ctrl-] leaves it; the session goes on.
+
+    Several may be attached at once. What you type goes to its program as it is.
+    """
+    from ..attaching import attach as show  # noqa: PLC0415 - beside its only use
+
+    found = meant(Reach(options), name)
+    how = show(found)
+    if not options.quiet:
+        say(f"{how} from {found['name']}" if how == "detached" else f"{found['name']} has ended")
+    return exit_codes.DONE
+
+
 @session.command("list", cls=Command)
 @click.option("--limit", type=Whole(), default=40, metavar="N", help="At most N sessions (default 40; 0: no limit).")
 @click.option("--all", "everything", is_flag=True, help="Ended ones too.")
@@ -260,3 +278,8 @@ def list_(options: Globals, limit: int, everything: bool) -> None:
     answer("\n".join(session_table(shown)))
     if omitted:
         say(f"{omitted} more: osrc session list --limit 0")
+
+
+session.add_command(claim)
+session.add_command(reply)
+session.add_command(release)

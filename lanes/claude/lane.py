@@ -13,6 +13,7 @@ from ..vehicles.claude_code.argv import BINARY, INSTALL, MIN_VERSION, RESUME, TE
 from ..vehicles.claude_code.events import ClaudeParser
 from .argv import plan
 from .session import native
+from .terminal import terminal
 
 CREDENTIALS = ("~/.claude/.credentials.json", "~/.claude.json")
 KEYS = ("ANTHROPIC_API_KEY", "CLAUDE_CODE_OAUTH_TOKEN", "ANTHROPIC_AUTH_TOKEN")
@@ -63,7 +64,7 @@ LANE = Lane(
     skills=Road.BUNDLE,
     mcp=True,
     resume=RESUME,
-    sessions={"native": native},
+    sessions={"native": native, "pty": terminal},
     plan=plan,
     parser=parser,
     classify=classify,

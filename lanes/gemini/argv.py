@@ -128,7 +128,7 @@ def _gemini(program: str, task: Task, prompt: bytes, chosen: Chosen, host: Host)
     env_set = {"GEMINI_CLI_TRUST_WORKSPACE": "true"}
     if (key := host.secrets.get("GEMINI_API_KEY")) and not host.environment.get("GEMINI_API_KEY"):
         env_set["GEMINI_API_KEY"] = key
-    billing, notice = _who_pays({**host.environment, **env_set})
+    billing, notice = who_pays({**host.environment, **env_set})
     argv += GEMINI_FLAGS[task.verb]
     policy = POLICIES.get(task.verb)
     if policy is not None:
@@ -144,7 +144,7 @@ def _gemini(program: str, task: Task, prompt: bytes, chosen: Chosen, host: Host)
     )
 
 
-def _who_pays(environment: Mapping[str, str]) -> tuple[Billing, tuple[str, ...]]:
+def who_pays(environment: Mapping[str, str]) -> tuple[Billing, tuple[str, ...]]:
     """Return who pays, in the order in which Gemini CLI reads its environment."""
     if environment.get("GOOGLE_GENAI_USE_GCA") == "true":
         return GOOGLE_PLAN, ()

@@ -11,6 +11,7 @@ from .argv import INSTALL, RESUME, VERBS, plan
 from .models import Vehicle, vehicle_of
 from .phrases import classify
 from .sniff import GeminiParser
+from .terminal import terminal
 
 MIN_VERSION = (0, 50, 0)
 """Older ones have no plan mode for headless runs, or no ``--policy``."""
@@ -89,6 +90,7 @@ LANE = Lane(
     credential_files=(AGY_STATE, GEMINI_SIGN_IN),
     default_tier=Tier.MID,
     resume=RESUME,
+    sessions={"pty": terminal},
     plan=plan,
     parser=parser,
     classify=classify,

@@ -99,7 +99,6 @@ class ScreenRules:
     model: re.Pattern[str] | None = None
     """The model in the footer; its first group names it."""
     picker: Picker | None = None
-    effort: Picker | None = None
     clear: str = "\x15"
     """Empties the composer."""
     interrupt: str = "\x1b"
@@ -148,7 +147,6 @@ CLAUDE = ScreenRules(
     limit=_LIMIT,
     approval=_re(r"(?i)\b(do you want to|would you like to proceed|allow )"),
     picker=Picker(command="/model", confirm="s", further=True),
-    effort=Picker(command="/effort", takes_name=True),
     quit=("\x03", "\x03"),
 )
 
@@ -262,7 +260,6 @@ OPENCODE = ScreenRules(
     approval=_re(r"△ Permission required"),
     buttons=_re(r"^ {0,3}Allow once {2,}Allow always {2,}Reject\b|^ {0,3}Confirm {2,}Cancel\b"),
     limit=_LIMIT,
-    model=_re(r"┃ {2}(?:Build|Plan) · ([^·]{1,80}?)\s*$"),
 )
 
 PI = ScreenRules(
@@ -324,3 +321,8 @@ def version_of(text: str) -> Version | None:
     """The first dotted number in what ``--version`` printed, or None."""
     found = re.search(r"(?<![\w.])v?(\d{1,6}(?:\.\d{1,6}){1,3})", text[:4096])
     return tuple(int(part) for part in found[1].split(".")) if found else None
+
+
+def dotted(version: Version) -> str:
+    """A version as people write it."""
+    return ".".join(str(part) for part in version)

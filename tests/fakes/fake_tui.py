@@ -37,7 +37,7 @@ import uuid
 
 COLUMNS = 200
 KEYS = re.compile(
-    rb"\x1b\[200~(?P<paste>.*?)\x1b\[201~|\x1b\[(?P<csi>[0-9;?]*[A-Za-z~])|\x1b(?P<escape>)|(?P<text>[^\x00-\x1f\x7f\x1b]+)|(?P<control>.)",
+    rb"\x1b\[200~(?P<paste>.*?)\x1b\[201~|(?P<reply>\x1bP.*?\x1b\\)|\x1b\[(?P<csi>[0-9;?]*[A-Za-z~])|\x1b(?P<escape>)|(?P<text>[^\x00-\x1f\x7f\x1b]+)|(?P<control>.)",
     re.DOTALL,
 )
 DIALOGS = {
@@ -234,6 +234,8 @@ class FakeTui:
             if key["paste"] is not None:
                 self.paste(key["paste"].decode("utf-8", "replace"))
                 texts += 1
+            elif key["reply"] is not None:
+                pass  # a terminal that says what it is
             elif key["csi"] is not None:
                 self.cursor_key(key["csi"].decode())
             elif key["escape"] is not None:
