@@ -11,6 +11,7 @@ from ..failures import classify
 from ..launching import cli_readiness
 from .argv import BINARY, INSTALL, PROVIDER, REPORT, RESUME, VERBS, plan
 from .events import CopilotParser
+from .session import over
 
 MIN_VERSION = (1, 0, 0)
 TESTED_VERSIONS = ("1.0.102",)
@@ -64,6 +65,7 @@ LANE = Lane(
     report=REPORT,
     default_tier=Tier.MID,
     resume=RESUME,
+    sessions={"acp": over},
     plan=plan,
     parser=parser,
     classify=classify,

@@ -9,6 +9,7 @@ from ..launching import cli_readiness
 from .argv import BINARY, INSTALL, RESUME, VERBS, plan
 from .events import OpenCodeParser
 from .phrases import classify
+from .session import over
 
 MIN_VERSION = (1, 1, 1)
 """Older ones have other permission rules."""
@@ -60,6 +61,7 @@ LANE = Lane(
     credential_files=CREDENTIALS,
     default_tier=Tier.MID,
     resume=RESUME,
+    sessions={"acp": over},
     plan=plan,
     parser=parser,
     classify=classify,

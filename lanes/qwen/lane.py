@@ -9,6 +9,7 @@ from ..launching import cli_readiness
 from .argv import BINARY, INSTALL, RESUME, VERBS, environment_key, plan
 from .events import QwenParser
 from .phrases import classify
+from .session import over
 
 MIN_VERSION = (0, 20, 0)
 TESTED_VERSIONS = ("0.24.4",)
@@ -53,6 +54,7 @@ LANE = Lane(
     credential_files=CREDENTIALS,
     default_tier=Tier.CAPABLE,
     resume=RESUME,
+    sessions={"acp": over},
     plan=plan,
     parser=parser,
     classify=classify,
