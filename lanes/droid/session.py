@@ -10,8 +10,12 @@ from .argv import BINARY, INSTALL, OWN_SESSION
 
 
 def over(task: SessionTask, host: Host) -> SessionLaunch | Refused:
-    """Return the launch of a session. ``-m`` is ignored there: the model is chosen over the protocol."""
+    """Return the launch of a session. ``-m`` there only lets it start with a model of one's own and no sign-in: the
+    model itself is chosen over the protocol."""
     program = host.executables.get(BINARY)
     if program is None:
         return missing_program(BINARY, INSTALL)
-    return over_acp(task, (program, "exec", "--output-format", "acp"), env_strip=NESTING | OWN_SESSION)
+    argv = [program, "exec", "--output-format", "acp"]
+    if task.model is not None:
+        argv += ["-m", task.model]
+    return over_acp(task, tuple(argv), env_strip=NESTING | OWN_SESSION)
