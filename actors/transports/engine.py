@@ -81,6 +81,10 @@ class Stage(Protocol):
         """Append an event; see the module."""
         ...
 
+    def close(self, cause: str) -> None:
+        """End the session: there can be none, and why."""
+        ...
+
     def gone(self, code: int | None, signal: int | None) -> None:
         """Tell that the delegate's process has ended and was waited for. What it left running the holder ends."""
         ...

@@ -9,6 +9,7 @@ from ..launching import cli_readiness
 from .argv import BINARY, INSTALL, VERBS, plan
 from .events import ClineParser
 from .phrases import classify
+from .session import over
 
 MIN_VERSION = (3, 0, 36)
 """Older ones don't keep plan mode in headless runs."""
@@ -55,6 +56,7 @@ LANE = Lane(
     credential_files=CREDENTIALS,
     default_tier=Tier.MID,
     no_resume="Cline takes one up only in its own screen (3.0.65), and its stream names none",
+    sessions={"acp": over},
     plan=plan,
     parser=parser,
     classify=classify,

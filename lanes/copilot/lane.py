@@ -11,6 +11,7 @@ from ..failures import classify
 from ..launching import cli_readiness
 from .argv import BINARY, INSTALL, PROVIDER, REPORT, RESUME, VERBS, plan
 from .events import CopilotParser
+from .session import over
 from .terminal import terminal
 
 MIN_VERSION = (1, 0, 0)
@@ -65,7 +66,7 @@ LANE = Lane(
     report=REPORT,
     default_tier=Tier.MID,
     resume=RESUME,
-    sessions={"pty": terminal},
+    sessions={"acp": over, "pty": terminal},
     plan=plan,
     parser=parser,
     classify=classify,

@@ -10,6 +10,7 @@ from ..launching import cli_readiness
 from .argv import INSTALL, RESUME, VERBS, plan
 from .models import Vehicle, vehicle_of
 from .phrases import classify
+from .session import over
 from .sniff import GeminiParser
 from .terminal import terminal
 
@@ -90,7 +91,7 @@ LANE = Lane(
     credential_files=(AGY_STATE, GEMINI_SIGN_IN),
     default_tier=Tier.MID,
     resume=RESUME,
-    sessions={"pty": terminal},
+    sessions={"acp": over, "pty": terminal},
     plan=plan,
     parser=parser,
     classify=classify,

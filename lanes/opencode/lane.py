@@ -9,6 +9,7 @@ from ..launching import cli_readiness
 from .argv import BINARY, INSTALL, RESUME, VERBS, plan
 from .events import OpenCodeParser
 from .phrases import classify
+from .session import over
 from .terminal import terminal
 
 MIN_VERSION = (1, 1, 1)
@@ -61,7 +62,7 @@ LANE = Lane(
     credential_files=CREDENTIALS,
     default_tier=Tier.MID,
     resume=RESUME,
-    sessions={"pty": terminal},
+    sessions={"acp": over, "pty": terminal},
     plan=plan,
     parser=parser,
     classify=classify,

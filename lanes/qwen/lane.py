@@ -9,6 +9,7 @@ from ..launching import cli_readiness
 from .argv import BINARY, INSTALL, RESUME, VERBS, environment_key, plan
 from .events import QwenParser
 from .phrases import classify
+from .session import over
 from .terminal import terminal
 
 MIN_VERSION = (0, 20, 0)
@@ -54,7 +55,7 @@ LANE = Lane(
     credential_files=CREDENTIALS,
     default_tier=Tier.CAPABLE,
     resume=RESUME,
-    sessions={"pty": terminal},
+    sessions={"acp": over, "pty": terminal},
     plan=plan,
     parser=parser,
     classify=classify,
