@@ -22,6 +22,7 @@ from ..state import claims
 from ..state.errors import StateError
 from ..state.home import Home
 from ..state.identity import identify, look
+from .intake import settings_of
 from .tmux import Pane, Tmux, TmuxError
 from .transports.pty_process import unread
 
@@ -72,7 +73,7 @@ def reply(
 ) -> Receipt:
     """Type a text into a claimed pane's composer. Raises StateError where that is refused before any key."""
     found = _opened(home, name, environ)
-    if environ.get(OPT_IN) != "1":
+    if not settings_of(environ).flag("external_send"):
         message = "typing into a session that is not ours is off"
         raise StateError("denied", message, f"{OPT_IN}=1 allows it")
     tmux = Tmux(found.server, environ)
