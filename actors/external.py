@@ -18,6 +18,7 @@ from ..lanes.screens.classify import classify
 from ..lanes.screens.delivery import Action, Delivery, Look, Policy, Send, advance, typed
 from ..lanes.screens.model import Composer, ScreenState, State
 from ..lanes.screens.rules import RULES, rules_for, version_of
+from ..lanes.secrets import values as secret_values
 from ..state import claims
 from ..state.errors import StateError
 from ..state.home import Home
@@ -76,6 +77,9 @@ def reply(
     if not settings_of(environ).flag("external_send"):
         message = "typing into a session that is not ours is off"
         raise StateError("denied", message, f"{OPT_IN}=1 allows it")
+    high = next((hit for hit in secret_values.find(text) if hit.confidence == "high"), None)
+    if high is not None:
+        raise StateError("denied", f"the text holds what looks like a secret ({high.rule})", "take it out")
     tmux = Tmux(found.server, environ)
     pane = _same_pane(tmux, found)
     watch = _Watch(tmux, found)

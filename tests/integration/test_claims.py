@@ -86,6 +86,9 @@ def test_a_claimed_pane_gets_a_reply_once_and_only_from_its_owner(panes: Panes) 
         assert panes.osrc("release", "ext", **wrong)[0] == 1
     code, told = panes.osrc("reply", "ext", "no", **mine)
     assert (code, "OSRC_EXTERNAL_SEND=1" in told) == (1, True)
+    key = "ghp_" + "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"
+    code, told = panes.osrc("reply", "ext", f"use {key}", OSRC_EXTERNAL_SEND="1", **mine)
+    assert (code, "looks like a secret" in told, key in told) == (1, True, False)
     assert panes.log("submitted") == []
 
     text = "hello from outside\nwith ❯ 1. Yes and 漢字"
