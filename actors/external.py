@@ -28,7 +28,7 @@ from .tmux import Pane, Tmux, TmuxError
 from .transports.pty_process import unread
 
 TOKEN, CONTROLLER, OPT_IN = "OSRC_SESSION_CLAIM_TOKEN", "OSRC_CONTROLLER_ID", "OSRC_EXTERNAL_SEND"
-POLICY = Policy(settle_s=0.4, sight_s=4.0, again_s=3.0, turn_s=20.0, room_s=5.0)
+POLICY = Policy(settle_s=0.4, sight_s=4.0, again_s=3.0, turn_s=30.0, room_s=5.0)
 LOOK_S = 0.1
 _VERSION_S = 60.0
 

@@ -42,13 +42,13 @@ class Pace:
     settle_s: float = 0.15
     again_s: float = 3.0
     sight_s: float = 4.0
-    turn_s: float = 20.0
+    turn_s: float = 60.0
     room_s: float = 15.0
     idle_s: float = 0.6
     """How long a screen must show idleness until it counts."""
     ask_s: float = 0.2
     """How long a dialog must have stood unchanged until it counts."""
-    close_s: float = 15.0
+    close_s: float = 30.0
 
     @classmethod
     def of(cls, options: Mapping[str, Any]) -> Pace:

@@ -51,9 +51,9 @@ class Policy:
     times what the interface took to show the text, or a late picture would be believed."""
     enters: int = 3
     """How often Enter is pressed at most."""
-    turn_s: float = 20.0
+    turn_s: float = 60.0
     """How long after the last Enter a turn may take to show."""
-    left_s: float = 4.0
+    left_s: float = 10.0
     """How long the screen must have been at rest, with the text gone from the composer, to give up on a turn."""
     room_s: float | None = None
     """How long to wait for a composer that can take it; None is for ever."""

@@ -46,10 +46,7 @@ CASES = {
     "codex": Case(
         first=("Trust and continue", "Use existing model"), asks=0, switch="gpt-6-luna", observed="GPT-6-Luna"
     ),
-    "gemini": Case(first=("Trust folder",), switch="gemini-3.8-flash"),
     "qwen": Case(),
-    "opencode": Case(),
-    "copilot": Case(first=("Yes",)),
 }
 
 

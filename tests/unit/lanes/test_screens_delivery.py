@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from outsourcerer.lanes.screens.delivery import Action, Delivery, Look, Policy, Send, advance, typed, withdraw
 from outsourcerer.lanes.screens.model import Composer, Menu, Option, ScreenState, State
 
-POLICY = Policy(settle_s=0.1, sight_s=2.0, again_s=1.0, turn_s=5.0)
+POLICY = Policy(settle_s=0.1, sight_s=2.0, again_s=1.0, turn_s=5.0, left_s=4.0)
 IDLE = ScreenState(state=State.IDLE, evidence="", composer=Composer.EMPTY)
 DRAFT = ScreenState(state=State.IDLE, evidence="", composer=Composer.DRAFT, draft="hello")
 WORKING = ScreenState(state=State.WORKING, evidence="esc to interrupt", composer=Composer.EMPTY)
