@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from urllib.parse import quote
 
-from .matching import KEY_HEADER, Confidence, Span, counted, literals, merged, private_keys, spans_in
+from .matching import KEY_HEADER, Confidence, Span, compiled, counted, literals, merged, private_keys, spans_in
 from .rules import PRIVATE_KEY
 
 KNOWN_MIN = 6
@@ -29,6 +29,9 @@ _KEY_LINES = 4096
 """A private key has no more lines."""
 
 _KEY_LINE = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=\\\"',>|\t\r\n ")
+_INLINE_KEY = compiled(r"(?:(?:\\[nr])+[A-Za-z0-9+/=]*)*")
+"""A key's body where a line break is written as an escape."""
+
 _ARMOUR = (b"Proc-Type:", b"DEK-Info:", b"Version:", b"Comment:")
 _SEPARATORS = b" \t\"',;"
 
@@ -54,12 +57,20 @@ def find(text: str) -> tuple[Hit, ...]:
     return tuple(_in_characters(data, spans))
 
 
-def redact(text: str, known: Iterable[str] = ()) -> tuple[str, int]:
+def redact(text: str, known: Known | Iterable[str] = ()) -> tuple[str, int]:
     """Return ``text`` with each secret value replaced by its kind, and how many there were."""
     redactor = Redactor(known)
     data = text.encode("utf-8", "surrogatepass")
     clean = redactor.feed(data) + redactor.finish()
     return (clean.decode("utf-8", "surrogatepass"), redactor.count) if redactor.count else (text, 0)
+
+
+class Known:
+    """Values that were handed to somebody, ready to be looked for: as they are, percent-encoded and inside JSON."""
+
+    def __init__(self, values: Iterable[str]) -> None:
+        """Take them; each line of one counts by itself."""
+        self.pattern = literals(sorted(_forms(values), key=len, reverse=True))
 
 
 class Redactor:
@@ -68,9 +79,10 @@ class Redactor:
     MUST give the same bytes however the stream is cut. Holds back at most the line that is not yet complete.
     """
 
-    def __init__(self, known: Iterable[str] = ()) -> None:
-        """Take the values that were handed to somebody; each is also found percent-encoded and inside JSON."""
-        self._known = literals(sorted(_forms(known), key=len, reverse=True))
+    def __init__(self, known: Known | Iterable[str] = (), *, low: bool = True) -> None:
+        """``low``: also what may be a sample (a token of JSON, a password in an address, an authorization header)."""
+        self._known = (known if isinstance(known, Known) else Known(known)).pattern
+        self._low = low
         self._held = b""
         self._key_lines = 0
         self.count = 0
@@ -107,7 +119,8 @@ class Redactor:
 
     def _spans(self, data: bytes) -> list[Span]:
         known = () if self._known is None else self._known.finditer(data)
-        return merged([*(Span(match.start(), match.end(), "known", "high") for match in known), *spans_in(data)])
+        found = (span for span in spans_in(data) if self._low or span.confidence == "high")
+        return merged([*(Span(match.start(), match.end(), "known", "high") for match in known), *found])
 
     def _clean(self, lines: bytes) -> bytes:
         if not self._key_lines and b"PRIVATE KEY" not in lines:
@@ -123,16 +136,21 @@ class Redactor:
                 self._key_lines = 0
                 after = line.find(b"-----", closing + 8)
                 return self._line(line[after + 5 :] if after >= 0 else b"\n")
-            if (_KEY_LINE.issuperset(line) and len(line.split()) < 2) or line.lstrip().startswith(_ARMOUR):
+            if _is_key(line) or line.lstrip().startswith(_ARMOUR):
                 return b""
             self._key_lines = 0
-            return b"\n" * (line[:1] not in b" \t") + self._line(line)
+            return b"\n" + self._line(line)
         header = KEY_HEADER.search(line)
         if header is None:
             return self._replaced(line)
         self.count += 1
         self._key_lines = _KEY_LINES
-        return self._replaced(line[: header.start()]) + _mark(PRIVATE_KEY) + self._line(line[header.end() :])
+        rest = line[header.end() :]
+        if b"-----END" not in rest:
+            rest = rest[_INLINE_KEY.match(rest).end() :]
+            if not _is_key(rest):
+                self._key_lines = 0  # it ends where its line goes on with something else
+        return self._replaced(line[: header.start()]) + _mark(PRIVATE_KEY) + self._line(rest)
 
     def _replaced(self, data: bytes) -> bytes:
         spans = self._spans(data)
@@ -146,6 +164,11 @@ class Redactor:
             at = span.end
         parts.append(data[at:])
         return b"".join(parts)
+
+
+def _is_key(line: bytes) -> bool:
+    """Tell whether a line may be a part of a private key, or is empty."""
+    return _KEY_LINE.issuperset(line) and len(line.split()) < 2
 
 
 def _mark(rule: str) -> bytes:
