@@ -125,7 +125,20 @@ class Redactor:
     def _clean(self, lines: bytes) -> bytes:
         if not self._key_lines and b"PRIVATE KEY" not in lines:
             return self._replaced(lines)
-        return b"".join(map(self._line, lines.splitlines(keepends=True)))
+        parts: list[bytes] = []
+        at = 0
+        while at < len(lines):
+            end = at
+            if not self._key_lines:
+                header = KEY_HEADER.search(lines, at)
+                end = len(lines) if header is None else lines.rfind(b"\n", at, header.start()) + 1 or at
+            if end > at:
+                parts.append(self._replaced(lines[at:end]))
+            else:
+                end = lines.find(b"\n", at) + 1 or len(lines)
+                parts.append(self._line(lines[at:end]))
+            at = end
+        return b"".join(parts)
 
     def _line(self, line: bytes) -> bytes:
         """Clean one line where a private key may begin, go on or end."""
