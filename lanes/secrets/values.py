@@ -112,9 +112,10 @@ class Redactor:
     def _cut(self, window: bytes) -> int:
         """Return where a line too long to be looked at whole may be cut: never inside a value."""
         cut = max(window.rfind(bytes((byte,)), _WINDOW // 2, _WINDOW) for byte in _SEPARATORS) + 1 or _WINDOW
-        for span in self._spans(window):
-            if span.start < cut < span.end:
-                return span.start or span.end
+        headers = (match.span() for match in KEY_HEADER.finditer(window))
+        for start, end in (*(span[:2] for span in self._spans(window)), *headers):
+            if start < cut < end:
+                return int(start or end)
         return cut
 
     def _spans(self, data: bytes) -> list[Span]:
