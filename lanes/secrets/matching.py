@@ -143,7 +143,7 @@ def compiled(pattern: str | bytes) -> Any:  # noqa: ANN401  google-re2 has no ty
     """Return ``pattern`` for bytes."""
     options = re2.Options()
     options.encoding = re2.Options.Encoding.LATIN1
-    options.max_mem = 64 << 20
+    options.max_mem = 8 << 20
     options.log_errors = False
     return re2.compile(pattern.encode("ascii") if isinstance(pattern, str) else pattern, options)
 

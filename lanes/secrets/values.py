@@ -112,9 +112,10 @@ class Redactor:
     def _cut(self, window: bytes) -> int:
         """Return where a line too long to be looked at whole may be cut: never inside a value."""
         cut = max(window.rfind(bytes((byte,)), _WINDOW // 2, _WINDOW) for byte in _SEPARATORS) + 1 or _WINDOW
-        for span in self._spans(window):
-            if span.start < cut < span.end:
-                return span.start or span.end
+        headers = (match.span() for match in KEY_HEADER.finditer(window))
+        for start, end in (*(span[:2] for span in self._spans(window)), *headers):
+            if start < cut < end:
+                return int(start or end)
         return cut
 
     def _spans(self, data: bytes) -> list[Span]:
@@ -125,32 +126,42 @@ class Redactor:
     def _clean(self, lines: bytes) -> bytes:
         if not self._key_lines and b"PRIVATE KEY" not in lines:
             return self._replaced(lines)
-        return b"".join(map(self._line, lines.splitlines(keepends=True)))
+        parts: list[bytes] = []
+        at = 0
+        while at < len(lines):
+            at = self._in_key(lines, at, parts) if self._key_lines else self._outside(lines, at, parts)
+        return b"".join(parts)
 
-    def _line(self, line: bytes) -> bytes:
-        """Clean one line where a private key may begin, go on or end."""
-        if self._key_lines:
-            self._key_lines -= 1
-            closing = line.find(b"-----END")
-            if closing >= 0:
-                self._key_lines = 0
-                after = line.find(b"-----", closing + 8)
-                return self._line(line[after + 5 :] if after >= 0 else b"\n")
-            if _is_key(line) or line.lstrip().startswith(_ARMOUR):
-                return b""
-            self._key_lines = 0
-            return b"\n" + self._line(line)
-        header = KEY_HEADER.search(line)
+    def _outside(self, lines: bytes, at: int, parts: list[bytes]) -> int:
+        """Clean what comes before the next private key; return where that goes on behind its header."""
+        header = KEY_HEADER.search(lines, at)
         if header is None:
-            return self._replaced(line)
+            parts.append(self._replaced(lines[at:]))
+            return len(lines)
+        parts += (self._replaced(lines[at : header.start()]), _mark(PRIVATE_KEY))
         self.count += 1
         self._key_lines = _KEY_LINES
-        rest = line[header.end() :]
-        if b"-----END" not in rest:
-            rest = rest[_INLINE_KEY.match(rest).end() :]
-            if not _is_key(rest):
+        at = header.end()
+        end = _line_end(lines, at)
+        if lines.find(b"-----END", at, end) < 0:
+            at = _INLINE_KEY.match(lines, at).end()
+            if not _is_key(lines[at:end]):
                 self._key_lines = 0  # it ends where its line goes on with something else
-        return self._replaced(line[: header.start()]) + _mark(PRIVATE_KEY) + self._line(rest)
+        return int(at)
+
+    def _in_key(self, lines: bytes, at: int, parts: list[bytes]) -> int:
+        """Pass over one line of a private key; return where to go on."""
+        end = _line_end(lines, at)
+        closing = lines.find(b"-----END", at, end)
+        if closing < 0 and (_is_key(lines[at:end]) or lines[at:end].lstrip().startswith(_ARMOUR)):
+            self._key_lines -= 1
+            return end
+        self._key_lines = 0
+        if closing < 0:
+            parts.append(b"\n")
+            return at
+        last = lines.find(b"-----", closing + 8, end)
+        return last + 5 if last >= 0 else end
 
     def _replaced(self, data: bytes) -> bytes:
         spans = self._spans(data)
@@ -164,6 +175,13 @@ class Redactor:
             at = span.end
         parts.append(data[at:])
         return b"".join(parts)
+
+
+def _line_end(lines: bytes, at: int) -> int:
+    """Return where the line ends in which ``at`` lies: behind its break, or before a further key's beginning."""
+    end = lines.find(b"\n", at) + 1 or len(lines)
+    further = lines.find(b"-----BEGIN", at, end)
+    return end if further <= at else further
 
 
 def _is_key(line: bytes) -> bool:

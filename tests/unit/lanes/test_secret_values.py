@@ -186,3 +186,12 @@ def test_a_sample_may_stay_where_asked_for():
     text = b"postgres://app:s3cr3tpw@db/x and " + SECRETS["npm"](random.Random(1)).encode()
     redactor = Redactor(low=False)
     assert redactor.feed(text) + redactor.finish() == b"postgres://app:s3cr3tpw@db/x and [redacted:npm-token]"
+
+
+@pytest.mark.parametrize(
+    "unit", ["sk-", "-----BEGIN RSA PRIVATE" + " KEY-----", "-----END", "eyJ", "://a:b@", "hvs.", "\\n"]
+)
+def test_hostile_text_is_got_through(unit: str):
+    for text in (unit * 3000, f"{unit}\n" * 3000):
+        find(text)
+        assert "PRIVATE KEY-----" not in redact(text)[0]
