@@ -63,6 +63,7 @@ def host_for(
         python=sys.executable,
         home=environment.get("HOME", "/"),
         is_root=hasattr(os, "geteuid") and os.geteuid() == 0,
+        trust_folder=settings.flag("trust_folder"),
         platform=sys.platform,
         server=server,
         server_models=models,

@@ -38,11 +38,12 @@ from ..state.settings import SETTINGS, Settings, config_file, read_config
 from .accounts import Account, account_in
 from .choosing import check_denied, choose
 from .continuing import check_lane, earlier, taken_over
+from .folder_settings import check_folder
 from .grants import granted_to
 from .host import decode_environment, host_for
 from .model_book import ModelBook
 from .tree import JOB_VARIABLE
-from .work_tree import GUARD, Guard, guard_for
+from .work_tree import GUARD, Guard, guard_for, project_of
 
 TASK_LIMIT = 64 * 1024 * 1024
 STDIN = "stdin"
@@ -136,8 +137,10 @@ def draft(  # noqa: PLR0911  one refusal after the other
         return refused
     seen = effective(environment, settings, secrets="server" in lane.needs)
     host = host_for(lane, seen, settings, keys_from=environment)
+    if (refused := check_folder(lane, request.verb, request.cwd, host)) is not None:
+        return refused
     kept = guard_for(lane, request.verb, request.cwd, host, settings, home)
-    host = replace(host, walled=kept is not None and kept[1] is not None)
+    host = replace(host, walled=kept is not None and kept[1] is not None, project=project_of(request.cwd))
     granted = granted_to(request, lane, seen, settings, f"@{random(12).hex()}@")
     if isinstance(granted, Refused):
         return granted

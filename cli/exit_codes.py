@@ -47,6 +47,7 @@ REFUSALS: Final[Mapping[str, int]] = {
     "verb_unsupported": REFUSED,
     "bad_cwd": REFUSED,
     "bad_grant": REFUSED,
+    "untrusted_folder": REFUSED,
     "no_such_job": REFUSED,
     "ambiguous_job": REFUSED,
     "not_finished": REFUSED,

@@ -20,6 +20,7 @@ from ..messages.job import ExitStatus
 from ..messages.lane_events import FailureKind, LaneEvent
 from ..messages.refusals import Refused
 from ..messages.vocabulary import Effort, Tier, Verb
+from .folder_settings import FolderFile
 
 
 class Stream(StrEnum):
@@ -75,6 +76,10 @@ class Host:
     walled: bool = False
     """Whether this very run will see the work tree read-only, by a wall of ours (only read-only verbs of lanes
     whose ``wall`` is ours)."""
+    trust_folder: bool = False
+    """Whether the person stands behind what the work folder itself sets for a CLI."""
+    project: tuple[str, ...] = ()
+    """The job's folder and those above it, up to its repository's root; nearest first."""
     platform: str = "linux"
     server: str | None = None
     """Base URL of the OpenAI-compatible server found for the local lane, ``.../v1``."""
@@ -270,6 +275,8 @@ class Lane:
     """Whether the delegate has tools of its own (False: it only answers in text)."""
     works: Callable[[Verb, Host], bool] | None = None
     """The same where it depends on the verb and on settings: then this decides."""
+    heeds: tuple[FolderFile, ...] = ()
+    """What its CLI reads from the work folder that can redirect it or runs unasked, and can't be switched off."""
     skills: Road = Road.TEXT
     """By which road ``--with skills=`` goes."""
     mcp: bool = False

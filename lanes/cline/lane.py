@@ -8,6 +8,7 @@ from ..contract import EffortSupport, Lane, Liveness, Parser, ProbeFacts, Readin
 from ..launching import cli_readiness
 from .argv import BINARY, INSTALL, VERBS, plan
 from .events import ClineParser
+from .folder import HEEDS
 from .phrases import classify
 
 MIN_VERSION = (3, 0, 36)
@@ -55,6 +56,7 @@ LANE = Lane(
     credential_files=CREDENTIALS,
     default_tier=Tier.MID,
     no_resume="Cline takes one up only in its own screen (3.0.65), and its stream names none",
+    heeds=HEEDS,
     plan=plan,
     parser=parser,
     classify=classify,

@@ -9,6 +9,7 @@ from ..failures import classify
 from ..launching import cli_readiness
 from .argv import BINARY, INSTALL, VERBS, plan
 from .events import DroidParser
+from .folder import HEEDS
 
 MIN_VERSION = (0, 200, 0)
 TESTED_VERSIONS = ("0.215.0",)
@@ -60,6 +61,7 @@ LANE = Lane(
     credential_files=CREDENTIALS,
     default_tier=Tier.MID,
     no_resume="Droid 0.215.0 needs its maker's server for it, and ends before the model is asked",
+    heeds=HEEDS,
     plan=plan,
     parser=parser,
     classify=classify,

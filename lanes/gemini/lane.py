@@ -8,6 +8,7 @@ from ..catalog.pools import ANTIGRAVITY_PLAN
 from ..contract import EffortSupport, Lane, Liveness, Parser, ProbeFacts, Readiness, ReadinessLevel, Task, Wall
 from ..launching import cli_readiness
 from .argv import INSTALL, RESUME, VERBS, plan
+from .folder import HEEDS
 from .models import Vehicle, vehicle_of
 from .phrases import classify
 from .sniff import GeminiParser
@@ -89,6 +90,7 @@ LANE = Lane(
     credential_files=(AGY_STATE, GEMINI_SIGN_IN),
     default_tier=Tier.MID,
     resume=RESUME,
+    heeds=HEEDS,
     plan=plan,
     parser=parser,
     classify=classify,

@@ -11,6 +11,7 @@ from ..failures import classify
 from ..launching import cli_readiness
 from .argv import BINARY, INSTALL, RESUME, VERBS, plan
 from .events import PiParser
+from .folder import HEEDS
 
 MIN_VERSION = (0, 70, 0)
 TESTED_VERSIONS = ("0.73.1",)
@@ -74,6 +75,7 @@ LANE = Lane(
     credential_files=CREDENTIALS,
     default_tier=Tier.MID,
     resume=RESUME,
+    heeds=HEEDS,
     plan=plan,
     parser=parser,
     classify=classify,

@@ -8,6 +8,7 @@ from ..contract import EffortSupport, Lane, Liveness, Parser, ProbeFacts, Readin
 from ..launching import cli_readiness
 from .argv import BINARY, INSTALL, RESUME, VERBS, environment_key, plan
 from .events import QwenParser
+from .folder import HEEDS
 from .phrases import classify
 
 MIN_VERSION = (0, 20, 0)
@@ -53,6 +54,7 @@ LANE = Lane(
     credential_files=CREDENTIALS,
     default_tier=Tier.CAPABLE,
     resume=RESUME,
+    heeds=HEEDS,
     plan=plan,
     parser=parser,
     classify=classify,
