@@ -15,6 +15,7 @@ from .base import Directory
 from .board import Board
 from .clock import Clock
 from .feed import Feed
+from .limit_book import LimitBook
 from .lock import HomeLock
 from .model_book import ModelBook
 from .pump import Pump
@@ -39,6 +40,8 @@ class Services:
     """Ours, or to be taken before a job is adopted."""
     models: ModelBook
     """The person's own models, and the cached catalogue."""
+    limits: LimitBook
+    """Marks, quotas and reservations."""
     accounts: Accounts = field(default_factory=Accounts)
     """Whom live jobs can ask what they cost."""
     attached: bool = False

@@ -53,6 +53,7 @@ COMMANDS: Final[dict[str, Row]] = {
     "supervisor": Row("Steer", "supervisor", "supervisor", "The background process: status, stop, restart, logs."),
     "models": Row("Choose and pay", "models", "models", "Words that name models: lane, tier, price."),
     "lanes": Row("Choose and pay", "lanes", "lanes", "Who can run work here, and what is missing."),
+    "limits": Row("Choose and pay", "limits", "limits", "Lanes that are down, and daily quotas."),
     "config": Row("Set up", "config", "config", "Settings: show, get, set, path."),
     "doctor": Row("Set up", "doctor", "doctor", "Check this machine; say what to fix."),
     "canary": Row("Set up", "canary", "canary", "Whether the CLIs here still are what was tested."),
