@@ -60,7 +60,7 @@ def test_claude_yolo_as_root_says_what_it_does() -> None:
 
 def test_claude_heeds_the_folders_settings_only_where_it_is_trusted() -> None:
     trusted = Host(environment={}, executables=PROGRAMS, trust_folder=True)
-    assert OWN_SETTINGS.split()[0] not in launch("claude", where=trusted).argv
+    assert "--setting-sources=user" not in launch("claude", where=trusted).argv
     inside = Host(environment={}, executables=PROGRAMS, project=("/w/sub", "/w"))
     assert "--add-dir /w/sub --add-dir /w " in flags(launch("claude", where=inside))
 
