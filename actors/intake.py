@@ -141,7 +141,7 @@ def draft(  # noqa: PLR0911  one refusal after the other
         return refused
     kept = guard_for(lane, request.verb, request.cwd, host, settings, home)
     host = replace(host, walled=kept is not None and kept[1] is not None, project=project_of(request.cwd))
-    granted = granted_to(request, lane, seen, settings, f"@{random(12).hex()}@")
+    granted = granted_to(request, lane, host, settings, f"@{random(12).hex()}@")
     if isinstance(granted, Refused):
         return granted
     return _plan(request, text, lane, resolved, host, settings, depth, mint(random(8)), kept, granted, conversation)
@@ -195,6 +195,7 @@ def _plan(  # noqa: PLR0913, PLR0917  the parts of one draft
         tier=resolved.tier,
         allow_downgrade=request.allow_downgrade or settings.flag("allow_downgrade"),
         servers=granted.servers,
+        skills=granted.bundled,
         conversation=conversation,
     )
     launch = lane.plan(task, host)
@@ -282,7 +283,10 @@ def _fill(folder: JobFolder, draft_: Draft, umask: int) -> None:
 
     def placed(text: str) -> str:
         """Only a launch with files of its own has places for the folder: a prompt in argv is left alone."""
-        return text.replace("{job}", os.fspath(folder.path)) if launch.files else text
+        path = os.fspath(folder.path)
+        if text.startswith("{") and not text.startswith("{job}"):
+            path = json.dumps(path)[1:-1]  # a configuration, as JSON
+        return text.replace("{job}", path).replace(draft_.place, path) if launch.files else text
 
     prompt = draft_.prompt.encode("utf-8", "surrogatepass")
     at = draft_.place.encode(), os.fsencode(folder.path)

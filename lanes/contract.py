@@ -56,6 +56,8 @@ class Task:
     allow_downgrade: bool = False
     conversation: str | None = None
     """The CLI's own id of the conversation to go on with; only where ``Lane.resume`` says that it can."""
+    skills: bool = False
+    """Whether skills were granted as files: they lie in ``{job}/skills``, which the delegate must be able to read."""
     servers: tuple[str, ...] = ()
     """Names of the MCP servers that were granted; ``{job}/mcp.json`` configures them and no other."""
 
@@ -279,6 +281,10 @@ class Lane:
     """What its CLI reads from the work folder that can redirect it or runs unasked, and can't be switched off."""
     skills: Road = Road.TEXT
     """By which road ``--with skills=`` goes."""
+    road: Callable[[Host], Road] | None = None
+    """The same where it depends on the program that is there: then this decides."""
+    no_bundle: str = "whether its program reads files outside the work tree was not seen"
+    """Why skills go as text, where they do."""
     mcp: bool = False
     """Whether ``--with mcp=`` can be honoured: ``plan`` then heeds ``Task.servers``."""
     resume: tuple[str, ...] = ()

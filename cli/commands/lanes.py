@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from ...lanes.contract import Lane, Readiness, Wall
+from ...lanes.contract import Lane, Readiness, Road, Wall
 from ...messages.vocabulary import Verb
 from .. import machine
 from ..options import Command, Globals, Group
@@ -65,6 +65,7 @@ def show(options: Globals, name: str) -> None:
         ("tier", lane.default_tier.value),
         *(("verb " + verb.value, lane.verbs[verb].value) for verb in Verb if verb in lane.verbs),
         ("read-only by", _wall(lane)),
+        ("skills", _skills(lane)),
         ("homepage", lane.homepage),
         ("declared", lane.source),
     ]
@@ -87,6 +88,13 @@ def _wall(lane: Lane) -> str | None:
     return f"a wall of ours (bubblewrap) where it works, and by comparing the work tree: {lane.vehicle} has none"
 
 
+def _skills(lane: Lane) -> str:
+    """Return how ``--with skills=`` reaches the delegate."""
+    if lane.skills is Road.BUNDLE:
+        return "as files in the job's folder" + (f"; {lane.no_bundle}" if lane.road is not None else "")
+    return f"as text in the prompt: {lane.no_bundle}" if lane.skills is Road.TEXT else "none"
+
+
 def _object(lane: Lane, state: Readiness) -> dict[str, Any]:
     return {
         "lane": lane.name,
@@ -102,6 +110,8 @@ def _object(lane: Lane, state: Readiness) -> dict[str, Any]:
         "install": lane.install,
         "verbs": {verb.value: posture.value for verb, posture in lane.verbs.items()},
         "read_only_wall": lane.wall.value,
+        "skills": lane.skills.value,
+        "mcp": lane.mcp,
         "effort": lane.effort.value,
         "tier": lane.default_tier.value,
         "billing": {"kind": lane.billing.kind, "plan": lane.billing.plan, "words": lane.billing.words},

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...messages.vocabulary import Tier
 from ..catalog.pools import OWN_PROVIDER
-from ..contract import EffortSupport, Lane, Liveness, Parser, ProbeFacts, Readiness, Task, Wall
+from ..contract import EffortSupport, Lane, Liveness, Parser, ProbeFacts, Readiness, Road, Task, Wall
 from ..launching import cli_readiness
 from .argv import BINARY, INSTALL, VERBS, plan
 from .events import ClineParser
@@ -57,6 +57,7 @@ LANE = Lane(
     default_tier=Tier.MID,
     no_resume="Cline takes one up only in its own screen (3.0.65), and its stream names none",
     heeds=HEEDS,
+    skills=Road.BUNDLE,
     plan=plan,
     parser=parser,
     classify=classify,

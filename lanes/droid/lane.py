@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...messages.vocabulary import Tier
 from ..catalog.pools import FACTORY
-from ..contract import EffortSupport, Lane, Liveness, Parser, ProbeFacts, Readiness, Task
+from ..contract import EffortSupport, Lane, Liveness, Parser, ProbeFacts, Readiness, Road, Task
 from ..failures import classify
 from ..launching import cli_readiness
 from .argv import BINARY, INSTALL, VERBS, plan
@@ -62,6 +62,7 @@ LANE = Lane(
     default_tier=Tier.MID,
     no_resume="Droid 0.215.0 needs its maker's server for it, and ends before the model is asked",
     heeds=HEEDS,
+    skills=Road.BUNDLE,
     plan=plan,
     parser=parser,
     classify=classify,

@@ -130,6 +130,8 @@ def _gemini(program: str, task: Task, prompt: bytes, chosen: Chosen, host: Host)
         env_set["GEMINI_API_KEY"] = key
     billing, notice = _who_pays({**host.environment, **env_set})
     argv += GEMINI_FLAGS[task.verb]
+    if task.skills:
+        argv += ["--include-directories", "{job}/skills"]
     policy = POLICIES.get(task.verb)
     if policy is not None:
         argv += ["--policy", f"{{job}}/{policy.name}"]

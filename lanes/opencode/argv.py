@@ -99,6 +99,7 @@ def plan(task: Task, host: Host) -> Launch | Refused:
         walled=host.walled,
         user_servers=host.environment.get(USER_SERVERS) == "1",
         inherited=host.environment.get(CONFIG),
+        readable="{job}/skills" if task.skills else None,
         instructions=()
         if host.trust_folder
         else tuple(f"{folder}/AGENTS.md" for folder in host.project or (task.cwd,)),
