@@ -48,9 +48,11 @@ def _found(path: Path, file: FolderFile, environment: frozenset[str]) -> str | N
         return None  # what we can't read, a CLI of the same user can't either
     except OSError as error:
         return f"what can't be read: {error.strerror}"
+    mode = os.fstat(descriptor).st_mode
+    if not stat.S_ISREG(mode):
+        os.close(descriptor)
+        return None if stat.S_ISDIR(mode) else "no ordinary file"
     with os.fdopen(descriptor, "rb") as opened:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            return None if stat.S_ISDIR(os.fstat(descriptor).st_mode) else "no ordinary file"
         content = opened.read(LIMIT + 1)
     return f"more than {LIMIT} bytes" if len(content) > LIMIT else harm(file, content, environment)
 
