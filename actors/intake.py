@@ -330,6 +330,7 @@ def _record(draft_: Draft, job_id: str, at: float) -> JobRecord:
         local=lane.locality is Locality.LOCAL,
         streamed=lane.liveness.streamed,
         agentic=draft_.agentic and lane.name not in draft_.settings.words("text_lanes"),
+        continues=request.continues,
         timeout_s=request.timeout_s,
         windows={key: draft_.settings.number(key) or 0.0 for key in WINDOWS if draft_.settings.is_set(key)},
         state=JobState.QUEUED,
