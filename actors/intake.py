@@ -125,7 +125,8 @@ def draft(  # noqa: PLR0911  one refusal after the other
     if isinstance(asked, Refused):
         return asked
     request, text, conversation = asked
-    resolved = choose(request, registry, models or ModelBook(home), environment, settings)
+    models = models or ModelBook(home)
+    resolved = choose(request, registry, models, environment, settings)
     if isinstance(resolved, Refused):
         return resolved
     lane = registry.get(resolved.lane)
@@ -141,6 +142,7 @@ def draft(  # noqa: PLR0911  one refusal after the other
         return refused
     kept = guard_for(lane, request.verb, request.cwd, host, settings, home)
     host = replace(host, walled=kept is not None and kept[1] is not None, project=project_of(request.cwd))
+    host = replace(host, catalogue=models.live(lane.name))
     granted = granted_to(request, lane, host, settings, f"@{random(12).hex()}@")
     if isinstance(granted, Refused):
         return granted

@@ -87,6 +87,8 @@ class Host:
     """Base URL of the OpenAI-compatible server found for the local lane, ``.../v1``."""
     server_models: tuple[str, ...] = ()
     """What that server lists, first first."""
+    catalogue: tuple[str, ...] = ()
+    """What the lane's CLI listed of its own models when it was last asked (``Lane.listing``)."""
     embedded_model: str | None = None
     """Path of the demo model's GGUF, where it is installed."""
     embedded_runtime: bool = False
@@ -276,6 +278,16 @@ class Liveness:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Listing:
+    """How a CLI is asked which models it has. Run in an empty folder, and only when a person refreshes the lists."""
+
+    program: str
+    argv: tuple[str, ...]
+    read: Callable[[bytes], tuple[str, ...]]
+    """From its output, stdout and stderr together, to ids; nothing where it holds no list."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Lane:
     """One lane. Two lanes may share a vehicle (Claude Code on a plan, or over an API)."""
 
@@ -310,6 +322,8 @@ class Lane:
     """The same where it depends on the verb and on settings: then this decides."""
     heeds: tuple[FolderFile, ...] = ()
     """What its CLI reads from the work folder that can redirect it or runs unasked, and can't be switched off."""
+    listing: Listing | None = None
+    """Where its CLI can be asked for its models."""
     skills: Road = Road.TEXT
     """By which road ``--with skills=`` goes."""
     road: Callable[[Host], Road] | None = None

@@ -47,9 +47,11 @@ def _table(options: Globals) -> None:
 def show(options: Globals, name: str) -> None:
     """Print everything about one lane."""
     lane = machine.lane(machine.registry(full_home(os.environ, options.home)), name)
-    state = machine.probe_all([lane], machine.settings())[0]
+    known = machine.settings()
+    state = machine.probe_all([lane], known)[0]
+    left = machine.credits_left(lane, known)
     if options.json:
-        answer_json(_object(lane, state))
+        answer_json(_object(lane, state) | {"credits_usd": left})
         return
     rows = [
         ("lane", lane.name),
@@ -60,6 +62,7 @@ def show(options: Globals, name: str) -> None:
         ("fix", state.fix),
         ("install", lane.install),
         ("cost", f"{lane.billing.words} (as of {lane.billing.as_of})"),
+        ("credits", _credits(lane, left)),
         ("where", "on this machine" if lane.locality.value == "local" else "in the cloud"),
         ("effort", lane.effort.value),
         ("tier", lane.default_tier.value),
@@ -86,6 +89,14 @@ def _wall(lane: Lane) -> str | None:
     if lane.wall is Wall.OWN:
         return f"{lane.vehicle}'s own wall" if lane.source == "built-in" else "what its declaration promises"
     return f"a wall of ours (bubblewrap) where it works, and by comparing the work tree: {lane.vehicle} has none"
+
+
+def _credits(lane: Lane, left: float | None) -> str | None:
+    if lane.receipts is None:
+        return None
+    if left is None:
+        return "unknown: the account could not be asked"
+    return f"${left:.2f} left" if left > 0 else "used up: add some at https://openrouter.ai/settings/credits"
 
 
 def _skills(lane: Lane) -> str:

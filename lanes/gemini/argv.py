@@ -92,7 +92,8 @@ def plan(task: Task, host: Host) -> Launch | Refused:
     prompt = prompt_bytes(task.prompt)
     if isinstance(prompt, Refused):
         return prompt
-    chosen = choose(task.model, task.effort, vehicle, host.environment)
+    listed = host.catalogue if vehicle is Vehicle.AGY else ()
+    chosen = choose(task.model, task.effort, vehicle, host.environment, listed)
     if vehicle is Vehicle.AGY:
         if task.conversation is not None:
             return Refused(

@@ -9,6 +9,7 @@ from ..contract import (
     EffortSupport,
     Host,
     Lane,
+    Listing,
     Liveness,
     Parser,
     ProbeFacts,
@@ -19,6 +20,7 @@ from ..contract import (
     Wall,
 )
 from ..launching import cli_readiness
+from ..listings import one_a_line
 from .argv import INSTALL, RESUME, VERBS, plan
 from .folder import HEEDS
 from .models import Vehicle, vehicle_of
@@ -108,6 +110,7 @@ LANE = Lane(
     default_tier=Tier.MID,
     resume=RESUME,
     heeds=HEEDS,
+    listing=Listing(program=Vehicle.AGY, argv=("models",), read=one_a_line),
     skills=Road.BUNDLE,
     road=road,
     no_bundle="it goes as text to Antigravity CLI (agy), of which it was not seen",
