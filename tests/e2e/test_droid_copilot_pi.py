@@ -107,7 +107,7 @@ def test_a_read_only_verb_runs_no_extension_of_the_repository(run: Run, lane: st
     extension.write_text(f'import {{ writeFileSync }} from "fs";\nexport default () => writeFileSync("{ran}", "");\n')
     job, _code, _world = run([ANSWER, ANSWER])
     assert (job["state"], ran.exists()) == ("done", False)
-    job, _code, _world = run([ANSWER], "edit")
+    job, _code, _world = run([ANSWER], "edit", OSRC_TRUST_FOLDER="1")
     assert (job["state"], ran.exists()) == ("done", True)  # so it would have
 
 
