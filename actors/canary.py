@@ -58,7 +58,7 @@ def look(
     looked, gone, notes = 0, list[str](), ["it drives no program of its own"]
     if program is not None:
         looked, gone, notes = _options(lane, host, program, environment)
-        if age := _against(ready.version, lane.tested_versions):
+        if age := _against(ready.version, lane):
             notes.insert(0, age)
     played = rehearse(lane, environment) if turn else Rehearsal(ok=None)
     if turn and played.ok is None:
@@ -105,12 +105,14 @@ def _options(lane: Lane, host: Host, program: str, environment: Mapping[str, str
     return looked, gone, notes
 
 
-def _against(version: str | None, tested: tuple[str, ...]) -> str | None:
+def _against(version: str | None, lane: Lane) -> str | None:
     """Return a sentence on a version that was not tested; None for one that was."""
+    tested = lane.tested_versions
     if version is None:
         return "it told no version"
     if not tested:
-        return "no version of it was ever tested: the lane is built from public facts"
+        known = "it is known to speak ACP" if lane.provider == "acp" else "the lane is built from public facts"
+        return f"no version of it was ever tested: {known}"
     if version in tested:
         return None
     last = max(tested, key=lambda word: version_tuple(word) or ())
