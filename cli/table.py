@@ -33,6 +33,9 @@ FAMILIES: Final = (
 )
 """The groups of the help, in order. One that has no command is not shown."""
 
+SYNONYMS: Final[dict[str, str]] = {"cont": "continue"}
+"""Words that older scripts know, which the help does not list."""
+
 COMMANDS: Final[dict[str, Row]] = {
     "run": Row("Work", "work", "run", "Have a task done, changing nothing; follow it to its end."),
     "explore": Row("Work", "work", "explore", "The same as run: look around, change nothing."),

@@ -93,6 +93,9 @@ _CHOOSING = (
     _flag("build_discipline", None, "add the write-early preamble; by default on verbs that may write"),
     _flag("delegate_git_identity", True, "delegates commit under a git identity of their own"),
     _flag("claude_user_config", False, "let the user's own Claude settings and MCP servers reach delegates"),
+    _flag(
+        "trust_folder", False, "heed what the work folder itself sets for a CLI: endpoints, hooks, programs to start"
+    ),
     _flag("codex_user_config", False, "let the user's own Codex configuration reach delegates"),
     Setting("max_depth", "count", 1.0, "how deep delegates may delegate", older_prefix=True),
 )
