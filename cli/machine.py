@@ -52,12 +52,15 @@ def probe_all(lanes: Sequence[Lane], known: Settings) -> list[Readiness]:
         return list(pool.map(lambda one: probe(one, os.environ, known), lanes))
 
 
-def canaries(lanes: Sequence[Lane], known: Settings, *, turn: bool) -> list[Sighting]:
-    """Return what the lanes' programs say of themselves, in order; ``turn``: and how one turn of each went."""
+def canaries(lanes: Sequence[Lane], known: Settings, *, turn: bool, errors: bool) -> list[Sighting]:
+    """Return what the lanes' programs say of themselves, in order; ``turn``: and how one turn of each went.
+
+    ``errors``: and how each took the failures of its model.
+    """
     if not lanes:
         return []
     with ThreadPoolExecutor(max_workers=min(len(lanes), 4)) as pool:
-        return list(pool.map(lambda one: look(one, os.environ, known, turn=turn), lanes))
+        return list(pool.map(lambda one: look(one, os.environ, known, turn=turn, errors=errors), lanes))
 
 
 def pings(lanes: Sequence[Lane], known: Settings) -> list[Rehearsal]:
@@ -83,6 +86,23 @@ def usable_lanes(lanes: Registry) -> tuple[list[Lane], list[str]]:
 def model_book(home: Home) -> ModelBook:
     """Return the person's own models and the cached catalogue."""
     return ModelBook(home)
+
+
+def refresh_live(home: Home, book: ModelBook, known: Sequence[Lane]) -> list[str]:
+    """Ask the CLIs that are here for their own models; return what is to be said of those that gave none."""
+    from ..actors.live_models import refresh_live as ask  # noqa: PLC0415 - beside its only use
+
+    home.preflight()
+    return ask(book, known, os.environ)
+
+
+def credits_left(one: Lane, known: Settings) -> float | None:
+    """Return what is left on the account that pays for a lane, in USD; None where nobody tells."""
+    from ..actors.accounts import account_in  # noqa: PLC0415 - beside its only use
+    from ..actors.balance import credits_left as ask  # noqa: PLC0415 - it loads an HTTP client
+
+    account = account_in(os.environ, known.text("openrouter_url")) if one.receipts is not None else None
+    return None if account is None else ask(account)
 
 
 def refresh_catalogue(home: Home, book: ModelBook, known: Settings) -> Refused | None:

@@ -34,6 +34,7 @@ from ..vehicles.claude_code.argv import (
     TESTED_VERSIONS,
     VERBS,
     as_root,
+    instructions,
     permissions,
     servers,
     start,
@@ -69,13 +70,15 @@ def plan(task: Task, host: Host) -> Launch | Refused:
         argv += ["--effort", EFFORTS[task.effort]]
         env_set["CLAUDE_CODE_ALWAYS_ENABLE_EFFORT"] = "1"
         notices = (*notices, *_said(task.effort))
+    read, told = instructions(task, host)
     argv += [
+        *read,
         *servers(host, task.servers),
         *permissions(task.verb, host.environment.get("OSRC_ALLOWED_TOOLS"), task.servers),
     ]
     return Launch(
         argv=tuple(argv),
-        env_set=env_set | environment(base, token, model),
+        env_set=env_set | told | environment(base, token, model),
         env_strip=STRIP | NESTING,
         stdin=prompt,
         notices=notices,
@@ -116,15 +119,16 @@ def probe(facts: ProbeFacts) -> Readiness:
     if facts.host.executables.get(BINARY) is None:
         return Readiness(level=ReadinessLevel.ABSENT, detail=f"{BINARY} is not on PATH", fix=INSTALL)
     found = _bridge(facts.host)
-    if isinstance(found, Refused):
-        return Readiness(level=ReadinessLevel.ABSENT, detail=found.message, fix=START)
     version = version_of(facts.version_output)
+    tested = version in TESTED_VERSIONS if version else None
+    if isinstance(found, Refused):
+        return Readiness(level=ReadinessLevel.ABSENT, detail=found.message, version=version, tested=tested, fix=START)
     others = len(facts.host.server_models) - 1
     return Readiness(
         level=ReadinessLevel.ANSWERING,
         detail=f"{found[0]}: {facts.host.server_models[0]}" + (f" and {others} more" if others else ""),
         version=version,
-        tested=version in TESTED_VERSIONS if version else None,
+        tested=tested,
     )
 
 

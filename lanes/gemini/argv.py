@@ -92,7 +92,8 @@ def plan(task: Task, host: Host) -> Launch | Refused:
     prompt = prompt_bytes(task.prompt)
     if isinstance(prompt, Refused):
         return prompt
-    chosen = choose(task.model, task.effort, vehicle, host.environment)
+    listed = host.catalogue if vehicle is Vehicle.AGY else ()
+    chosen = choose(task.model, task.effort, vehicle, host.environment, listed)
     if vehicle is Vehicle.AGY:
         if task.conversation is not None:
             return Refused(
@@ -126,6 +127,8 @@ def _gemini(program: str, task: Task, prompt: bytes, chosen: Chosen, host: Host)
         argv += ["-m", chosen.model]
     env_set, billing, notice = own_environment(host)
     argv += GEMINI_FLAGS[task.verb]
+    if task.skills:
+        argv += ["--include-directories", "{job}/skills"]
     policy = POLICIES.get(task.verb)
     if policy is not None:
         argv += ["--policy", f"{{job}}/{policy.name}"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...messages.vocabulary import Tier
 from ..catalog.pools import OWN_PROVIDER
-from ..contract import EffortSupport, Lane, Liveness, Parser, ProbeFacts, Readiness, Task, Wall
+from ..contract import EffortSupport, Lane, Liveness, Parser, ProbeFacts, Readiness, Road, Task, Wall
 from ..launching import cli_readiness
 from .argv import BINARY, INSTALL, RESUME, VERBS, plan
 from .events import OpenCodeParser
@@ -63,6 +63,7 @@ LANE = Lane(
     default_tier=Tier.MID,
     resume=RESUME,
     sessions={"acp": over, "pty": terminal},
+    skills=Road.BUNDLE,
     plan=plan,
     parser=parser,
     classify=classify,

@@ -6,11 +6,12 @@ from dataclasses import replace
 
 from ...messages.vocabulary import Tier
 from ..catalog.pools import OWN_PROVIDER
-from ..contract import EffortSupport, Lane, Liveness, Parser, ProbeFacts, Readiness, Task
+from ..contract import EffortSupport, Lane, Liveness, Parser, ProbeFacts, Readiness, Road, Task
 from ..failures import classify
 from ..launching import cli_readiness
 from .argv import BINARY, INSTALL, RESUME, VERBS, plan
 from .events import PiParser
+from .folder import HEEDS
 from .session import native
 
 MIN_VERSION = (0, 70, 0)
@@ -76,6 +77,8 @@ LANE = Lane(
     default_tier=Tier.MID,
     resume=RESUME,
     sessions={"native": native},
+    heeds=HEEDS,
+    skills=Road.BUNDLE,
     plan=plan,
     parser=parser,
     classify=classify,
