@@ -7,14 +7,14 @@ kept here, for the moment between a decision and its commit. May be used from an
 from __future__ import annotations
 
 import threading
-from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, tzinfo
 from typing import Literal
 
+from ..messages.job import JobRequest
 from ..messages.model_names import canonical
+from ..messages.refusals import RefusalCode, Refused
 from ..state.home import Home
 from ..state.limits import ANY, Mark, Quota, Room, covering, instant, key_of
 from ..state.limits_reader import marks, quotas, rooms
@@ -40,7 +40,8 @@ class LimitBook:
         self._wall = wall
         self.zone = zone
         self._lock = threading.Lock()
-        self._reserved: Counter[tuple[str, str]] = Counter()
+        self._reserved: dict[str, tuple[str, str]] = {}
+        """Job → lane and model key of the run that it is about to begin."""
 
     def hindrance(self, lane: str, pool: str | None, model: str | None) -> Hindrance | None:
         """Return what keeps a run of ``model`` from this lane and pool now; None when nothing does."""
@@ -71,24 +72,23 @@ class LimitBook:
             every = quotas(reader)
             return marks(reader, now), [self._counted(room) for room in rooms(reader, every, now, self.zone)]
 
-    @contextmanager
-    def reserved(self, lane: str, model: str | None) -> Iterator[Hindrance | None]:
-        """Hold one run of every quota it falls under while it is being accepted.
+    def take(self, job_id: str, lane: str, model: str | None) -> Hindrance | None:
+        """Hold one run of every quota it falls under until ``give_back``; or return why there is no room.
 
-        Yields None when it is held, or why there is no room: then nothing is.
+        A job holds one at a time.
         """
-        key = (lane, canonical(model))
         now = self._wall()
         with self._lock, Reader(self._database) as reader:
+            self._reserved.pop(job_id, None)
             full = self._full(reader, lane, model, now)
             if full is None:
-                self._reserved[key] += 1
-        try:
-            yield None if full is None else _capped(full, now)
-        finally:
-            if full is None:
-                with self._lock:
-                    self._reserved[key] -= 1
+                self._reserved[job_id] = (lane, canonical(model))
+        return None if full is None else _capped(full, now)
+
+    def give_back(self, job_id: str) -> None:
+        """Hold it no longer: it was committed, which counts it, or it is not to be. Repeating it is harmless."""
+        with self._lock:
+            self._reserved.pop(job_id, None)
 
     def _full(self, reader: Reader, lane: str, model: str | None, now: float) -> Room | None:
         wanted = covering(quotas(reader), lane, model)
@@ -98,12 +98,30 @@ class LimitBook:
 
     def _counted(self, room: Room) -> Room:
         quota = room.quota
-        held = sum(
-            number
-            for (lane, model), number in self._reserved.items()
-            if model == quota.model and quota.lane in (ANY, lane)
-        )
+        held = sum(quota.covers(lane, model) for lane, model in self._reserved.values())
         return Room(quota=quota, used=room.used + held, resets_at=room.resets_at)
+
+
+def admit(
+    request: JobRequest, lane: str, pool: str | None, model: str | None, limits: LimitBook | None
+) -> Hindrance | Refused | None:
+    """Return None where nothing is in a job's way; what it waits for where it said so; else why it is refused."""
+    found = limits.hindrance(lane, pool, model) if limits is not None else None
+    if found is None or request.wait_limit:
+        return found
+    return refusal(found, lane, model, pinned=request.model is not None)
+
+
+def refusal(found: Hindrance, lane: str, model: str | None, *, pinned: bool) -> Refused:
+    """Return the refusal of a job that a limit is in the way of, with what helps."""
+    what = f"{model or 'the default model'} on {lane}: " if found.kind == "cap" else f"the lane {lane} is "
+    kept = f"; {model} was named and is not replaced" if pinned else ""
+    clear = f"osrc limits clear {lane}" + (f" {model or 'default'}" if found.kind == "cap" else "")
+    return Refused(
+        code=RefusalCode.QUOTA_FULL if found.kind == "cap" else RefusalCode.LANE_DOWN,
+        message=f"{what}{found.sentence}{kept}",
+        hint=f"--wait-limit waits for it; another lane or model with --lane or -m; if it is not so: {clear}",
+    )
 
 
 def down(mark: Mark) -> Hindrance:

@@ -15,7 +15,7 @@ from ..lanes.contract import Lane, Locality
 from ..lanes.registry import Registry
 from ..state.limits import key_of
 from ..state.settings import Settings
-from .choosing_rules import check_denied
+from .denylist import check_denied
 from .host import probe, usable
 from .limit_book import LimitBook
 from .model_book import ModelBook, known_models

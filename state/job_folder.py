@@ -166,9 +166,7 @@ class JobFolder:
             return None
         return None if data is None else _object(data)
 
-    def begin_meta(
-        self, record: JobRecord, plan: Mapping[str, Any], request: Mapping[str, Any] | None = None
-    ) -> None:
+    def begin_meta(self, record: JobRecord, plan: Mapping[str, Any], request: Mapping[str, Any] | None = None) -> None:
         """Keep what is to be promised, and what was asked for. ``promise`` makes it count."""
         value = {**record.model_dump(mode="json"), "plan": plan, "request": request}
         self.begin(DRAFT, json.dumps(value, separators=(",", ":")).encode() + b"\n")

@@ -113,7 +113,7 @@ _UNSEEN: dict[str, Any] = {
 """What was seen of an attempt that is over."""
 
 
-def _changes(  # noqa: PLR0911  one flat match
+def _changes(  # noqa: C901, PLR0911  one flat match
     record: JobRecord,
     fact: JobLaunching
     | JobSpawned
