@@ -12,6 +12,7 @@ from pydantic import Field, TypeAdapter
 
 from .base import Observation
 from .job import Attempted, Cost, ExitStatus, Identity, JobId, JobRecord, Progress
+from .session import SessionFact
 from .vocabulary import JobState
 
 
@@ -226,6 +227,7 @@ Fact = Annotated[
     | JobHopped
     | JobHeld
     | JobRemoved
+    | SessionFact
     | LaneDown
     | LaneUp
     | QuotaSet
