@@ -15,10 +15,12 @@ from typing import Literal
 from ..messages.job import JobRequest
 from ..messages.model_names import canonical
 from ..messages.refusals import RefusalCode, Refused
+from ..state.errors import DamagedStore
 from ..state.home import Home
 from ..state.limits import ANY, Mark, Quota, Room, covering, instant, key_of
 from ..state.limits_reader import marks, quotas, rooms
 from ..state.store import Reader
+from .base import log
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,12 +48,15 @@ class LimitBook:
     def hindrance(self, lane: str, pool: str | None, model: str | None) -> Hindrance | None:
         """Return what keeps a run of ``model`` from this lane and pool now; None when nothing does."""
         now = self._wall()
-        with self._lock, Reader(self._database) as reader:
-            key = key_of(lane, pool)
-            mark = next((mark for mark in marks(reader, now) if mark.key == key), None)
-            if mark is not None:
-                return down(mark)
-            full = self._full(reader, lane, model, now)
+        try:
+            with self._lock, Reader(self._database) as reader:
+                key = key_of(lane, pool)
+                mark = next((mark for mark in marks(reader, now) if mark.key == key), None)
+                full = self._full(reader, lane, model, now) if mark is None else None
+        except DamagedStore as damage:
+            return _unknown(damage)
+        if mark is not None:
+            return down(mark)
         return None if full is None else _capped(full, now)
 
     def mark(self, key: str) -> Mark | None:
@@ -78,11 +83,14 @@ class LimitBook:
         A job holds one at a time.
         """
         now = self._wall()
-        with self._lock, Reader(self._database) as reader:
-            self._reserved.pop(job_id, None)
-            full = self._full(reader, lane, model, now)
-            if full is None:
-                self._reserved[job_id] = (lane, canonical(model))
+        try:
+            with self._lock, Reader(self._database) as reader:
+                self._reserved.pop(job_id, None)
+                full = self._full(reader, lane, model, now)
+                if full is None:
+                    self._reserved[job_id] = (lane, canonical(model))
+        except DamagedStore as damage:
+            return _unknown(damage)
         return None if full is None else _capped(full, now)
 
     def give_back(self, job_id: str) -> None:
@@ -130,6 +138,11 @@ def down(mark: Mark) -> Hindrance:
     if mark.evidence == "unverified":
         words += " (unverified)"
     return Hindrance(kind="down", sentence=words, until=mark.until)
+
+
+def _unknown(damage: DamagedStore) -> None:
+    """Hinder nobody where nothing can be read: whoever journals meets the damage, and mends it."""
+    log.warning("limits can't be read: %s", damage.message)
 
 
 def _capped(room: Room, now: float) -> Hindrance:
