@@ -174,7 +174,8 @@ def start_delegate(folder: bytes, attempt: int, me: dict[str, object], claimed: 
         os.close(gate_write)
         os.waitpid(pid, 0)
         raise
-    os.write(gate_write, b"g")
+    with contextlib.suppress(BrokenPipeError):  # it was killed at the gate: its status says so
+        os.write(gate_write, b"g")
     os.close(gate_write)
     return pid, report_read
 

@@ -230,6 +230,31 @@ def die_at(step: str) -> None:
         shim.write_all = write_and_die
 
 
+def test_a_delegate_that_is_killed_at_the_gate_ends_by_that_signal(bench):
+    folder = bench.folder("print('ran')")
+    pid = os.fork()
+    if pid == 0:
+        try:
+            write = shim.write_all
+
+            def write_and_kill(descriptor, data):
+                write(descriptor, data)
+                if b'"delegate"' in data:
+                    delegate = json.loads(data)["delegate"]["pid"]
+                    os.kill(delegate, signal.SIGKILL)
+                    os.waitid(os.P_PID, delegate, os.WEXITED | os.WNOWAIT)
+
+            shim.write_all = write_and_kill
+            shim.set_signals()
+            shim.run_shim(os.fsencode(folder.path), 1, str(bench.fifo), shim.boot_id(), None)
+        finally:
+            os._exit(1)
+    os.waitpid(pid, 0)
+    found = ended(folder)
+    assert (found.status.signal, found.status.error) == (signal.SIGKILL, None)
+    assert (folder.path / "out.log").read_bytes() == b""
+
+
 def test_a_shim_that_dies_before_the_gate_never_starts_its_delegate(bench):
     """Killed at each step between the claim and the gate: no delegate, and the next attempt finds its launch."""
     for step in ("claim", "fork", "spawn record"):

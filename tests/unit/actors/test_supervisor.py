@@ -9,7 +9,7 @@ from fakes.actors import Barrier, eventually, mailbox
 from fakes.clock import FakeClock
 from outsourcerer.actors.base import Actor, ChildDown, Directory, Query, ReplyPort, Stop, ask, start
 from outsourcerer.actors.supervisor import ChildSpec, Restart, Strategy, Supervisor
-from outsourcerer.messages.refusals import RefusalCode
+from outsourcerer.messages.refusals import RefusalCode, Refused
 from outsourcerer.state.restart_budget import RestartBudget
 
 
