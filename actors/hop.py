@@ -161,6 +161,8 @@ def _prepared(  # noqa: PLR0913  what an attempt depends on
 ) -> Ready | Refused:
     """Plan an attempt as any job is planned, hold its place in the quotas, and stage its files."""
     terms: dict[str, object] = {"lane": hop.lane, "model": hop.model, "cwd": record.cwd, "wait_limit": False}
+    if hop.lane != record.lane:
+        terms["trust_lane"] = False  # it was given to that lane, not to this one
     if record.verb.may_write and (record.started is not None or record.delegate is not None):
         terms["task"] = handed_over(request.task or "", record.lane, _cut_short(outcome))
     asked = request.model_copy(update=terms)
