@@ -53,6 +53,7 @@ from .job_moves import MovingJob
 from .job_output import Heard, JobOutput, meaning
 from .job_terms import cause_of, load_watch, policy_of, save_watch, task_of
 from .journal import Append
+from .limit_book import Hindrance
 from .services import Services
 from .spawner import SpawnError
 from .tree_work import Seen, end_in_background, look_in_background
@@ -109,6 +110,8 @@ class Job(MovingJob):
         self._cost: CostSettled | None = None
         self._stop_when_ended = False
         self._hopping = Hopping(services, self.handle)
+        self._marked: Hindrance | None = None
+        """The mark on its lane, where the job could not even begin for it."""
         self._canceled = False
         """Whether the end was asked for while the next attempt was looked for."""
         self.lane: Lane | None = None
@@ -148,7 +151,7 @@ class Job(MovingJob):
             return
         if state is JobState.QUEUED:
             self.machine = JobMachine()
-            self._step(machine.CancelRequested() if self.record.cancel_requested else machine.SlotGranted())
+            self._slot_granted()
             return
         cause = cause_of(self.record)
         watch, read = load_watch(self.folder, self.record.attempt)

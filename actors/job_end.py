@@ -18,6 +18,7 @@ from ..messages.job import Cost, ExitStatus, JobRecord
 from ..messages.lane_events import FailureKind, TurnEnded
 from ..messages.vocabulary import JobState, Verb
 from ..state.watchdog import CAUSE_STATES, Cause
+from .limit_book import Hindrance
 
 CANCELED = Verdict(state=JobState.CANCELED, exit=130, reason=Cause.CANCEL.value, outcome="abandoned")
 """The verdict on a job that was canceled before its delegate existed."""
@@ -34,6 +35,12 @@ class Found:
 def failed(reason: str) -> Verdict:
     """Return the verdict on a job that could not be started."""
     return Verdict(state=JobState.FAILED, exit=1, reason=reason, outcome="blocked")
+
+
+def lane_down(found: Hindrance) -> Verdict:
+    """Return the verdict on a job whose lane was marked down before it could be started."""
+    reason = f"its lane is {found.sentence}"
+    return Verdict(state=JobState.FAILED, exit=1, reason=reason[:200], outcome=FailureKind.PLAN_LIMIT.value)
 
 
 def verdict_on(  # noqa: PLR0913  the facts of one end

@@ -16,6 +16,7 @@ from ..state.limits import key_of
 from .base import Handle
 from .hop import NOTHING, HopFound, find_again, find_hop
 from .job_end import limit_end
+from .limit_book import Hindrance, down
 from .limits import LimitMet
 from .services import Services
 from .tree import in_background
@@ -73,6 +74,11 @@ class Hopping:
             self._find(record, None)
         return True
 
+    def leave(self, record: JobRecord, until: float) -> None:
+        """Look for a way on for a job whose lane is down before it began."""
+        self.begun, self._outcome = True, FailureKind.PLAN_LIMIT.value
+        self._find(record, until)
+
     def again(self, record: JobRecord) -> None:
         """Make the next attempt of a job ready that has waited."""
         self.begun = True
@@ -129,7 +135,13 @@ class Hopping:
 
 
 def over(  # noqa: PLR0913  what an attempt leaves, by name
-    record: JobRecord, *, verdict: Verdict, status: ExitStatus, cost: Cost, ended: float | None, why: str
+    record: JobRecord,
+    *,
+    verdict: Verdict,
+    cost: Cost,
+    why: str,
+    status: ExitStatus | None = None,
+    ended: float | None = None,
 ) -> Attempted:
     """Return what is kept of the attempt that is over."""
     return Attempted(
@@ -145,6 +157,12 @@ def over(  # noqa: PLR0913  what an attempt leaves, by name
         ended=ended,
         why=why,
     )
+
+
+def mark_on(services: Services, record: JobRecord) -> Hindrance | None:
+    """Return the mark on a job's lane, if there is one; its quota counts it already."""
+    found = services.limits.mark(key_of(record.lane, record.pool))
+    return None if found is None else down(found)
 
 
 def still_held(services: Services, record: JobRecord) -> float | None:

@@ -11,16 +11,17 @@ from ..lanes.grants import MCP_FILE
 from ..lanes.outcome import Verdict
 from ..messages.facts import Fact, JobHeld, JobHopped, JobLaunching
 from ..messages.internal import CostSettled
-from ..messages.job import Attempted, ExitStatus, JobRecord
+from ..messages.job import Attempted, Cost, ExitStatus, JobRecord
 from ..state.attempts import discard_stage, put_in_place
 from ..state.job_folder import JobFolder
 from ..state.job_machine import CancelRequested, Event, JobMachine, SlotGranted
 from ..state.records import apply
 from .base import Actor, log
 from .hop import HopFound, Ready
-from .job_end import CANCELED, cost_of, failed
-from .job_hop import Hopping, Moved, Waits, over, still_held
+from .job_end import CANCELED, cost_of, failed, lane_down
+from .job_hop import Hopping, Moved, Waits, mark_on, over, still_held
 from .job_output import JobOutput
+from .limit_book import Hindrance
 from .services import Services
 
 
@@ -38,6 +39,7 @@ class MovingJob(Actor):
     _ended_at: float | None
     _notes: list[str]
     _canceled: bool
+    _marked: Hindrance | None
     _ended: bool
     _conclude: Callable[..., None]
     _journal: Callable[..., None]
@@ -58,10 +60,19 @@ class MovingJob(Actor):
         else:
             self._hopping.again(self.record)
 
+    def _slot_granted(self) -> None:
+        """Begin a job that was queued: elsewhere, where its lane was marked down meanwhile."""
+        found = mark_on(self.services, self.record)
+        if found is None or self.record.cancel_requested:
+            self._step(CancelRequested() if self.record.cancel_requested else SlotGranted())
+            return
+        self._marked = found
+        self._hopping.leave(self.record, found.until)
+
     def _hop_found(self, found: HopFound) -> None:
         """Decide: the next attempt, a wait, or the end."""
         self._hopping.over = True
-        verdict, status = self._judged or (failed(found.why or "it could not go on"), None)
+        verdict, status = self._judged or (self._never_began(found.why), None)
         if self._canceled:
             discard_stage(self.folder)
             self._conclude(CANCELED, status)
@@ -70,17 +81,25 @@ class MovingJob(Actor):
         elif found.wait_until is not None:
             self._hold(found.wait_until, found.why or "", self._over(found.why or ""))
         else:
-            self._notes += [found.why] if found.why else []
+            self._notes += [found.why] if found.why and self._judged is not None else []
             self._conclude(verdict, status)
 
     def _over(self, why: str) -> Attempted | None:
         """Return what is kept of the attempt that is over; None where that was told already."""
         if self._judged is None:
-            return None
+            down = self._marked
+            return None if down is None else over(self.record, verdict=lane_down(down), cost=Cost(), why=why)
         verdict, status = self._judged
         evidence = self._output.evidence if self._output is not None else None
         cost = cost_of(self.record, evidence, self._cost)
         return over(self.record, verdict=verdict, status=status, cost=cost, ended=self._ended_at, why=why)
+
+    def _never_began(self, why: str | None) -> Verdict:
+        """Return the verdict on a job that no attempt was made for."""
+        if self._marked is None:
+            return failed(why or "it could not go on")
+        self._notes += [why] if why else []
+        return lane_down(self._marked)
 
     def _hop(self, ready: Ready) -> None:
         attempt = ready.record.attempt

@@ -54,7 +54,8 @@ class LimitBook:
                 mark = next((mark for mark in marks(reader, now) if mark.key == key), None)
                 full = self._full(reader, lane, model, now) if mark is None else None
         except DamagedStore as damage:
-            return _unknown(damage)
+            _tell(damage)
+            return None
         if mark is not None:
             return down(mark)
         return None if full is None else _capped(full, now)
@@ -62,8 +63,12 @@ class LimitBook:
     def mark(self, key: str) -> Mark | None:
         """Return the mark of a key that holds now."""
         now = self._wall()
-        with Reader(self._database) as reader:
-            return next((mark for mark in marks(reader, now) if mark.key == key), None)
+        try:
+            with Reader(self._database) as reader:
+                return next((mark for mark in marks(reader, now) if mark.key == key), None)
+        except DamagedStore as damage:
+            _tell(damage)
+            return None
 
     def quotas(self) -> list[Quota]:
         """Return every quota."""
@@ -90,7 +95,8 @@ class LimitBook:
                 if full is None:
                     self._reserved[job_id] = (lane, canonical(model))
         except DamagedStore as damage:
-            return _unknown(damage)
+            _tell(damage)
+            return None
         return None if full is None else _capped(full, now)
 
     def give_back(self, job_id: str) -> None:
@@ -140,7 +146,7 @@ def down(mark: Mark) -> Hindrance:
     return Hindrance(kind="down", sentence=words, until=mark.until)
 
 
-def _unknown(damage: DamagedStore) -> None:
+def _tell(damage: DamagedStore) -> None:
     """Hinder nobody where nothing can be read: whoever journals meets the damage, and mends it."""
     log.warning("limits can't be read: %s", damage.message)
 

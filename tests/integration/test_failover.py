@@ -194,3 +194,18 @@ def test_retry_asks_anew_on_the_same_terms_or_on_others(home):
     assert (again["lane"], again["verb"], again["label"]) == ("spare", "edit", "mine")
     assert "the task itself" in (home.folder(again["job_id"]) / "prompt.md").read_text()
     assert home.osrc("retry", "no-such").returncode == 1
+
+
+def test_a_queued_job_is_not_started_on_a_lane_that_was_marked_down_meanwhile(home):
+    home.environ["OSRC_MAX_JOBS"] = "1"
+    lane(home.root, "first", {"wait_for": str(home.root / "go"), "timeout_s": 60}, spent())
+    lane(home.root, "spare", *answers())
+    jobs = [ask(home) for _ in range(3)]
+    held = ask(home, "--wait-limit")
+    assert home.state(jobs[2]) == "queued"
+    (home.root / "go").touch()
+    records = [home.ended(job) for job in jobs]
+    assert [(record["state"], record["lane"]) for record in records] == [("done", "spare")] * 3
+    assert [record["hops"][0]["attempt"] for record in records] == [1, 0, 0]
+    until(lambda: home.record(held).get("wake_at"), "the last one is held")
+    assert starts(home.root, "first") == 1
