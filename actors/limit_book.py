@@ -7,7 +7,7 @@ kept here, for the moment between a decision and its commit. May be used from an
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, tzinfo
 from typing import Literal
@@ -21,6 +21,9 @@ from ..state.limits import ANY, Mark, Quota, Room, covering, instant, key_of
 from ..state.limits_reader import marks, quotas, rooms
 from ..state.store import Reader
 from .base import log
+
+FRESH_S = 1.0
+"""How long marks and quotas are believed that nobody here has changed: a launch then reads nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,36 +47,27 @@ class LimitBook:
         self._lock = threading.Lock()
         self._reserved: dict[str, tuple[str, str]] = {}
         """Job → lane and model key of the run that it is about to begin."""
+        self._read: tuple[float, Sequence[Mark], Sequence[Quota]] | None = None
 
     def hindrance(self, lane: str, pool: str | None, model: str | None) -> Hindrance | None:
         """Return what keeps a run of ``model`` from this lane and pool now; None when nothing does."""
         now = self._wall()
-        try:
-            with self._lock, Reader(self._database) as reader:
-                key = key_of(lane, pool)
-                mark = next((mark for mark in marks(reader, now) if mark.key == key), None)
-                full = self._full(reader, lane, model, now) if mark is None else None
-        except DamagedStore as damage:
-            _tell(damage)
-            return None
+        known, every = self._known(now)
+        mark = next((mark for mark in known if mark.key == key_of(lane, pool) and mark.live(now)), None)
         if mark is not None:
             return down(mark)
+        with self._lock:
+            full = self._full(covering(every, lane, model), now)
         return None if full is None else _capped(full, now)
 
     def mark(self, key: str) -> Mark | None:
         """Return the mark of a key that holds now."""
         now = self._wall()
-        try:
-            with Reader(self._database) as reader:
-                return next((mark for mark in marks(reader, now) if mark.key == key), None)
-        except DamagedStore as damage:
-            _tell(damage)
-            return None
+        return next((mark for mark in self._known(now)[0] if mark.key == key and mark.live(now)), None)
 
     def quotas(self) -> list[Quota]:
         """Return every quota."""
-        with Reader(self._database) as reader:
-            return quotas(reader)
+        return list(self._known(self._wall())[1])
 
     def state(self) -> tuple[list[Mark], list[Room]]:
         """Return the marks that hold and what is left of every quota."""
@@ -82,21 +76,22 @@ class LimitBook:
             every = quotas(reader)
             return marks(reader, now), [self._counted(room) for room in rooms(reader, every, now, self.zone)]
 
+    def forget(self) -> None:
+        """Marks or quotas were changed: read them again."""
+        self._read = None
+
     def take(self, job_id: str, lane: str, model: str | None) -> Hindrance | None:
         """Hold one run of every quota it falls under until ``give_back``; or return why there is no room.
 
         A job holds one at a time.
         """
         now = self._wall()
-        try:
-            with self._lock, Reader(self._database) as reader:
-                self._reserved.pop(job_id, None)
-                full = self._full(reader, lane, model, now)
-                if full is None:
-                    self._reserved[job_id] = (lane, canonical(model))
-        except DamagedStore as damage:
-            _tell(damage)
-            return None
+        wanted = covering(self._known(now)[1], lane, model)
+        with self._lock:
+            self._reserved.pop(job_id, None)
+            full = self._full(wanted, now)
+            if full is None:
+                self._reserved[job_id] = (lane, canonical(model))
         return None if full is None else _capped(full, now)
 
     def give_back(self, job_id: str) -> None:
@@ -104,11 +99,31 @@ class LimitBook:
         with self._lock:
             self._reserved.pop(job_id, None)
 
-    def _full(self, reader: Reader, lane: str, model: str | None, now: float) -> Room | None:
-        wanted = covering(quotas(reader), lane, model)
-        found = [self._counted(room) for room in rooms(reader, wanted, now, self.zone)]
-        full = [room for room in found if room.full(now)]
-        return max(full, key=_until, default=None)
+    def _known(self, now: float) -> tuple[Sequence[Mark], Sequence[Quota]]:
+        """Return marks and quotas, read anew where they were changed, or another process may have changed them."""
+        read = self._read
+        if read is not None and 0 <= now - read[0] < FRESH_S:
+            return read[1], read[2]
+        try:
+            with Reader(self._database) as reader:
+                found = marks(reader, now), quotas(reader)
+        except DamagedStore as damage:
+            _tell(damage)
+            return (), ()
+        self._read = (now, *found)
+        return found
+
+    def _full(self, wanted: Sequence[Quota], now: float) -> Room | None:
+        """Return the quota among those that has no room, the one that is full for longest."""
+        if not wanted:
+            return None
+        try:
+            with Reader(self._database) as reader:
+                found = [self._counted(room) for room in rooms(reader, wanted, now, self.zone)]
+        except DamagedStore as damage:
+            _tell(damage)
+            return None
+        return max((room for room in found if room.full(now)), key=_until, default=None)
 
     def _counted(self, room: Room) -> Room:
         quota = room.quota

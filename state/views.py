@@ -67,7 +67,9 @@ def job_object(
     found["age_s"] = _age(record, now)
     found["progress"] = _filled(_PROGRESS, record.get("progress"))
     found["cost"] = _filled(_COST, record.get("cost"))
-    found["hops"] = [_hop(over, folder) for over in record.get("hops") or () if isinstance(over, Mapping)]
+    hops = record.get("hops")
+    known = hops if isinstance(hops, list | tuple) else ()
+    found["hops"] = [_hop(over, folder) for over in known if isinstance(over, Mapping)]
     found["wake_at"] = record.get("wake_at")
     found["result_path"] = f"{folder}/last.txt"
     found["log_path"] = f"{folder}/out.log"
