@@ -33,6 +33,9 @@ FAMILIES: Final = (
 )
 """The groups of the help, in order. One that has no command is not shown."""
 
+SYNONYMS: Final[dict[str, str]] = {"cont": "continue"}
+"""Words that older scripts know, which the help does not list."""
+
 COMMANDS: Final[dict[str, Row]] = {
     "run": Row("Work", "work", "run", "Have a task done, changing nothing; follow it to its end."),
     "explore": Row("Work", "work", "explore", "The same as run: look around, change nothing."),
@@ -55,6 +58,7 @@ COMMANDS: Final[dict[str, Row]] = {
     "models": Row("Choose and pay", "models", "models", "Words that name models: lane, tier, price."),
     "lanes": Row("Choose and pay", "lanes", "lanes", "Who can run work here, and what is missing."),
     "limits": Row("Choose and pay", "limits", "limits", "Lanes that are down, and daily quotas."),
+    "sanitize": Row("Safety", "sanitize", "sanitize", "Neutral words in prose files: a report, or the change."),
     "config": Row("Set up", "config", "config", "Settings: show, get, set, path."),
     "doctor": Row("Set up", "doctor", "doctor", "Check this machine; say what to fix."),
     "canary": Row("Set up", "canary", "canary", "Whether the CLIs here still are what was tested."),
