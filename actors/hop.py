@@ -26,7 +26,7 @@ from ..state.settings import Settings
 from .accounts import Account
 from .base import log
 from .host import decode_environment
-from .intake import Draft, draft, effective, read_settings, record_of, stage_hop
+from .intake import Draft, draft, effective, settings_of, record_of, stage_hop
 from .kept_request import kept_request
 from .services import Services
 from .ways import Ways, policy_from
@@ -77,7 +77,7 @@ def find_hop(services: Services, record: JobRecord, outcome: str, limit_until: f
         return HopFound(wait_until=limit_until, why=f"waits for the limit of {record.lane}: {instant(limit_until)}")
     try:
         environment = decode_environment(request.environment)
-        settings = read_settings(environment)
+        settings = settings_of(environment)
     except (ValueError, StateError) as error:
         return HopFound(why=f"not tried elsewhere: {error}")
     case = case_of(record, request, kind, settings)
