@@ -14,6 +14,7 @@ from pathlib import Path
 from ..lanes.contract import Host, Lane, ProbeFacts, Readiness, ReadinessLevel
 from ..state.errors import StateError
 from ..state.settings import Settings
+from .redaction import named_so, remember
 from .secrets import named_secrets
 
 VERSION_S = 20.0
@@ -56,6 +57,7 @@ def host_for(
     if "bridge" in lane.needs:
         server, models, token = _bridge(keys, settings)
         secrets |= {BRIDGE_TOKEN: token} if token else {}
+    remember((*secrets.values(), *named_so(keys)))
     runtime, demo = _embedded() if "embedded" in lane.needs else (False, None)
     return Host(
         environment=environment,

@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Protocol
 
 from ..lanes import openrouter
 from ..lanes.catalog import Resolved
@@ -45,6 +46,7 @@ from .model_book import ModelBook
 from .tree import JOB_VARIABLE
 from .work_tree import GUARD, Guard, guard_for, project_of
 
+PLAN_LIMIT = 1 << 20
 TASK_LIMIT = 64 * 1024 * 1024
 STDIN = "stdin"
 WINDOWS = (
@@ -98,6 +100,16 @@ class Draft:
     guard: Guard | None = None
     """A read-only promise that is ours to keep, not the CLI's."""
 
+    @property
+    def strip(self) -> frozenset[str]:
+        """Environment names that the lane removes."""
+        return self.launch.env_strip
+
+    @property
+    def cwd(self) -> str:
+        """The folder the delegate works in."""
+        return self.request.cwd
+
 
 def draft(  # noqa: PLR0911  one refusal after the other
     request: JobRequest,
@@ -110,13 +122,13 @@ def draft(  # noqa: PLR0911  one refusal after the other
     """Decide everything about a job, or refuse. Reads the machine, changes nothing."""
     try:
         environment = decode_environment(request.environment)
-        settings = _settings(environment)
+        settings = settings_of(environment)
     except ValueError as error:
         return Refused(code=RefusalCode.BAD_REQUEST, message=str(error))
     except StateError as error:
         return error.refusal
     request = _with_defaults(request, settings)
-    depth = _depth(environment, settings)
+    depth = depth_of(environment, settings)
     if isinstance(depth, Refused):
         return depth
     asked = _asked(request, home)
@@ -157,7 +169,7 @@ def _asked(request: JobRequest, home: Home) -> tuple[JobRequest, str, str | None
     if isinstance(taken, Refused):
         return taken
     conversation = before.conversation if isinstance(before, JobRecord) else None
-    return _check_cwd(taken.cwd) or (taken, text, conversation)
+    return check_cwd(taken.cwd) or (taken, text, conversation)
 
 
 def _plan(  # noqa: PLR0913, PLR0917  the parts of one draft
@@ -215,12 +227,12 @@ def _plan(  # noqa: PLR0913, PLR0917  the parts of one draft
         effort=request.effort.value if request.effort else None,
         verb=request.verb.value,
         posture=lane.verbs[request.verb].value,
-        argv=tuple(_printable(item) for item in launch.argv),
+        argv=tuple(printable_word(item) for item in launch.argv),
         cwd=request.cwd,
         stdin="/dev/null" if launch.stdin is None else f"the prompt ({len(launch.stdin)} bytes)",
         env_set=tuple(sorted(launch.env_set)),
         env_stripped=tuple(sorted(launch.env_strip)),
-        gate=_gate_words(lane),
+        gate=gate_words(lane),
         cost=(launch.billing or lane.billing).words,
         notices=(*resolved.notices, *launch.notices),
     )
@@ -288,6 +300,15 @@ def read_plan(home: Home, job_id: str) -> Plan | None:
         return None
 
 
+def read_plan_file(path: Path) -> Plan | None:
+    """Return a plan as it was kept; None when it can't be read."""
+    try:
+        data = read_private(path, PLAN_LIMIT)
+        return None if data is None else Plan.model_validate_json(data)
+    except (StateError, ValueError):
+        return None
+
+
 def _fill(folder: JobFolder, draft_: Draft, umask: int) -> None:
     launch = draft_.launch
 
@@ -311,7 +332,7 @@ def _fill(folder: JobFolder, draft_: Draft, umask: int) -> None:
     start = {
         "argv": [placed(item) for item in launch.argv],
         "env": {
-            **_environment(draft_, folder.job_id),
+            **environment_of(draft_, folder.job_id),
             **{name: placed(value) for name, value in launch.env_set.items()},
         },
         "cwd": draft_.request.cwd,
@@ -351,9 +372,38 @@ def _record(draft_: Draft, job_id: str, at: float, owner: Identity | None) -> Jo
     )
 
 
-def _environment(draft_: Draft, job_id: str) -> dict[str, str]:
+class Delegated(Protocol):
+    """What a delegate's environment depends on: a job's draft, or a session's."""
+
+    @property
+    def environment(self) -> Mapping[str, str]:
+        """The caller's, as the lane is to see it."""
+        ...
+
+    @property
+    def settings(self) -> Settings:
+        """The caller's settings."""
+        ...
+
+    @property
+    def depth(self) -> int:
+        """How deep the caller is."""
+        ...
+
+    @property
+    def strip(self) -> frozenset[str]:
+        """Names that the lane removes."""
+        ...
+
+    @property
+    def cwd(self) -> str:
+        """The delegate's folder."""
+        ...
+
+
+def environment_of(draft_: Delegated, job_id: str) -> dict[str, str]:
     """Return the caller's environment less what the lane strips, plus who the delegate is."""
-    strip = draft_.launch.env_strip
+    strip = draft_.strip
     prefixes = tuple(name[:-1] for name in strip if name.endswith("*"))
     kept = {
         name: value
@@ -364,7 +414,7 @@ def _environment(draft_: Draft, job_id: str) -> dict[str, str]:
         kept |= {name: _GIT_NAME if name.endswith("NAME") else _GIT_EMAIL for name in _GIT_IDENTITY}
     kept["OUTSOURCERER_DEPTH"] = str(draft_.depth + 1)
     kept[JOB_VARIABLE] = job_id
-    kept["PWD"] = draft_.request.cwd
+    kept["PWD"] = draft_.cwd
     return kept
 
 
@@ -379,7 +429,8 @@ def effective(environment: Mapping[str, str], settings: Settings, *, secrets: bo
     return seen
 
 
-def _settings(environment: Mapping[str, str]) -> Settings:
+def settings_of(environment: Mapping[str, str]) -> Settings:
+    """Return the caller's settings. Raises StateError for one that makes no sense."""
     path = config_file(environment)
     return Settings.load(environment, read_config(path), source=path)
 
@@ -396,7 +447,7 @@ def _with_defaults(request: JobRequest, settings: Settings) -> JobRequest:
     return request.model_copy(update={"effort": Effort(word)}) if word else request
 
 
-def _depth(environment: Mapping[str, str], settings: Settings) -> int | Refused:
+def depth_of(environment: Mapping[str, str], settings: Settings) -> int | Refused:
     """Return how deep the caller is; a depth that can't be read counts as too deep."""
     name = next((name for name in ("OUTSOURCERER_DEPTH", "OSRC_DEPTH") if environment.get(name)), "")
     word = environment.get(name) or "0"
@@ -460,17 +511,18 @@ def _read_regular(path: Path) -> bytes | None:
     return data if len(data) <= TASK_LIMIT else None
 
 
-def _check_cwd(cwd: str) -> Refused | None:
+def check_cwd(cwd: str) -> Refused | None:
+    """Refuse a folder that nobody can work in."""
     if not os.path.isabs(cwd) or "\0" in cwd:  # noqa: PTH117  a string check
         return Refused(code=RefusalCode.BAD_CWD, message="the working folder must be an absolute path")
     if not os.path.isdir(cwd):  # noqa: PTH112  a plain look
         return Refused(
             code=RefusalCode.BAD_CWD,
-            message=f"the working folder does not exist: {_printable(cwd)}",
+            message=f"the working folder does not exist: {printable_word(cwd)}",
             hint="go to a folder that exists, or give one with --cwd",
         )
     if not os.access(cwd, os.R_OK | os.X_OK):
-        return Refused(code=RefusalCode.BAD_CWD, message=f"the working folder can't be entered: {_printable(cwd)}")
+        return Refused(code=RefusalCode.BAD_CWD, message=f"the working folder can't be entered: {printable_word(cwd)}")
     return None
 
 
@@ -489,7 +541,8 @@ def _check_verb(request: JobRequest, lane: Lane, registry: Registry) -> Refused 
     )
 
 
-def _gate_words(lane: Lane) -> str:
+def gate_words(lane: Lane) -> str:
+    """Return what the gate says of a lane, for people."""
     if lane.locality is Locality.LOCAL:
         return "local: nothing leaves this machine"
     return f"cloud: the task, and what {lane.vehicle} reads while it works, leaves this machine"
@@ -501,5 +554,6 @@ def forget_spool(request: JobRequest, home: Home) -> None:
         Path(request.task_file).unlink(missing_ok=True)
 
 
-def _printable(text: str) -> str:
+def printable_word(text: str) -> str:
+    """Return a word of a command as text, whatever its bytes."""
     return text.encode("utf-8", "backslashreplace").decode()

@@ -18,6 +18,7 @@ from ..messages.job import Cost, ExitStatus, JobRecord
 from ..messages.lane_events import FailureKind, TurnEnded
 from ..messages.vocabulary import JobState, Verb
 from ..state.watchdog import CAUSE_STATES, Cause
+from .redaction import clean_answer
 
 CANCELED = Verdict(state=JobState.CANCELED, exit=130, reason=Cause.CANCEL.value, outcome="abandoned")
 """The verdict on a job that was canceled before its delegate existed."""
@@ -61,10 +62,18 @@ def verdict_on(  # noqa: PLR0913  the facts of one end
     )
 
 
-def answer_of(evidence: Evidence | None, marker_id: str | None) -> bytes | None:
-    """Return the final message as it is kept: without the marks that were only meant for us."""
+def answer_of(evidence: Evidence | None, marker_id: str | None, notes: list[str]) -> bytes | None:
+    """Return the final message as it is kept: without the marks that were only meant for us, and without secrets.
+
+    That something was taken out is added to ``notes``.
+    """
     answer = without_markers(evidence.answer, marker_id) if evidence is not None else None
-    return answer.encode("utf-8", "replace") if answer else None
+    if not answer:
+        return None
+    kept, hidden = clean_answer(answer.encode("utf-8", "replace"))
+    if hidden:
+        notes.append(f"{hidden} secret value{'' if hidden == 1 else 's'} taken out of the answer")
+    return kept
 
 
 def ended_fact(  # noqa: PLR0913  the parts of one fact, three of them by name

@@ -140,7 +140,19 @@ class Stopping(Observation):
 
 
 Reply = Annotated[
-    Hello | Accepted | Planned | JobViews | Event | StreamEnded | LimitsState | SupervisorState | Stopping | Refused,
+    Hello
+    | Accepted
+    | Planned
+    | JobViews
+    | SessionIsAccepted
+    | IsGiven
+    | SessionViews
+    | Event
+    | StreamEnded
+    | LimitsState
+    | SupervisorState
+    | Stopping
+    | Refused,
     Field(discriminator="kind"),
 ]
 
