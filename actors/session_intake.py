@@ -24,7 +24,8 @@ from ..state.home import Home
 from ..state.ids import new_job_id
 from ..state.session_folder import LAUNCH, SessionFolder
 from ..state.settings import Settings
-from .choosing import check_denied, choose
+from .choosing import choose
+from .denylist import check_denied
 from .holders import runtime_place
 from .host import decode_environment, host_for
 from .intake import check_cwd, depth_of, effective, environment_of, gate_words, printable_word, settings_of
