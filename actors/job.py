@@ -44,7 +44,7 @@ from .attempt import LaunchFate, claim_attempt, fate_of_launch, hurry, resume, s
 from .base import log
 from .hop import HopFound
 from .job_cost import settle_cost
-from .job_end import CANCELED, answer_of, ended_fact, failed, limit_note, verdict_on
+from .job_end import CANCELED, answer_of, ended_fact, failed, limit_note, session_note, verdict_on
 from .job_facts import facts_of, progress_of
 from .job_figures import figures
 from .job_guard import breach, compare_tree, note_tree, sentences
@@ -525,6 +525,8 @@ class Job(MovingJob):
         if trouble is not None:
             self._notes.append(f"the result could not be written at once: {trouble}")
         self.folder.discard(MCP_FILE)  # it may hold keys, and nobody needs them now
+        if (way_on := session_note(self.record, verdict, self.lane, evidence)) is not None:
+            self._notes.append(way_on)
         ended = ended_fact(
             self.record,
             verdict,
