@@ -15,9 +15,10 @@ from ..lanes.resets import LONGEST_S, parse_reset
 from ..messages.facts import JobEnded
 from ..messages.internal import CostSettled
 from ..messages.job import Cost, ExitStatus, JobRecord
-from ..messages.lane_events import FailureKind, TurnEnded
+from ..messages.lane_events import FailureKind, MarkerKind, TurnEnded
 from ..messages.vocabulary import JobState, Verb
 from ..state.watchdog import CAUSE_STATES, Cause
+from .limit_book import Hindrance
 from .redaction import clean_answer
 
 CANCELED = Verdict(state=JobState.CANCELED, exit=130, reason=Cause.CANCEL.value, outcome="abandoned")
@@ -35,6 +36,12 @@ class Found:
 def failed(reason: str) -> Verdict:
     """Return the verdict on a job that could not be started."""
     return Verdict(state=JobState.FAILED, exit=1, reason=reason, outcome="blocked")
+
+
+def lane_down(found: Hindrance) -> Verdict:
+    """Return the verdict on a job whose lane was marked down before it could be started."""
+    reason = f"its lane is {found.sentence}"
+    return Verdict(state=JobState.FAILED, exit=1, reason=reason[:200], outcome=FailureKind.PLAN_LIMIT.value)
 
 
 def verdict_on(  # noqa: PLR0913  the facts of one end
@@ -107,16 +114,38 @@ def ended_fact(  # noqa: PLR0913  the parts of one fact, three of them by name
     )
 
 
-def limit_note(turn: TurnEnded | None, now: float) -> str | None:
-    """Say when a limit ends, if the CLI said so: as an instant, or in words that are read where the job ran."""
-    if turn is None or turn.ok or turn.failure not in (FailureKind.PLAN_LIMIT, FailureKind.RATE_LIMIT):
+def session_note(record: JobRecord, verdict: Verdict, lane: Lane | None, evidence: Evidence | None) -> str | None:
+    """Name the session that goes on where a headless run ends: with what was refused to it, or what it asks."""
+    marker = evidence.last_marker if evidence is not None else None
+    asked = marker is not None and marker.marker is MarkerKind.NEED_INPUT
+    stuck = verdict.state is JobState.PERMISSION_BLOCKED or (verdict.state is JobState.BLOCKED and asked)
+    if not stuck or lane is None or not lane.sessions:
+        return None
+    known = evidence.conversation if evidence is not None else record.conversation
+    if known is None or not lane.resume:
+        return f"in a session you can answer it: osrc session start --lane {lane.name} ..."
+    return f"in a session you can answer it: osrc session start --continue {record.job_id}"
+
+
+def limit_end(turn: TurnEnded | None, now: float) -> float | None:
+    """Return when the limit that a turn met ends, if the CLI said so: as an instant, or in words.
+
+    A time without a zone is read where the job ran.
+    """
+    if turn is None or turn.ok:
         return None
     until = turn.until
     if until is None and turn.message:
         until = parse_reset(turn.message, now, time.localtime(now).tm_gmtoff)
-    if until is None or not now < until <= now + LONGEST_S:
+    return until if until is not None and now < until <= now + LONGEST_S else None
+
+
+def limit_note(turn: TurnEnded | None, now: float) -> str | None:
+    """Say when a limit ends, if the CLI said so."""
+    if turn is None or turn.failure not in (FailureKind.PLAN_LIMIT, FailureKind.RATE_LIMIT):
         return None
-    return f"the limit ends at {time.strftime('%Y-%m-%d %H:%M UTC', time.gmtime(until))}"
+    until = limit_end(turn, now)
+    return None if until is None else f"the limit ends at {time.strftime('%Y-%m-%d %H:%M UTC', time.gmtime(until))}"
 
 
 def cost_of(record: JobRecord, evidence: Evidence | None, settled: CostSettled | None = None) -> Cost:

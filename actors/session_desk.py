@@ -7,6 +7,7 @@ import os
 import time
 from typing import assert_never
 
+from ..lanes.secrets.values import redact
 from ..messages.refusals import RefusalCode, Refused
 from ..messages.replies import IsGiven, Planned, Reply, SessionIsAccepted, SessionViews
 from ..messages.session import (
@@ -34,6 +35,8 @@ from .session_names import session_actor
 from .sessions import AdoptSession, RelaunchSession, StartSession
 
 ASK_S = 30.0
+SHOWN_CHARS = 4000
+"""So much of what was sent is kept in the journal."""
 PLAN = "plan.json"
 
 
@@ -133,13 +136,15 @@ class SessionDesk:
 
     def _send(self, command: SessionSend) -> Reply:
         entry = {"text": command.text, "interrupt": command.interrupt}
-        return self._give(command.session, Give(command.send_id, "send", entry, chars=len(command.text)))
+        return self._give(
+            command.session, Give(command.send_id, "send", entry, shown_text(command.text), len(command.text))
+        )
 
     def _steer(self, command: SessionSteer) -> Reply:
         fields = command.action.model_dump(mode="json")
         op = str(fields.pop("op"))
         words = command.action.choice if isinstance(command.action, Answer) else ""
-        shown = None if isinstance(command.action, Answer) else json.dumps(fields)
+        shown = shown_text(words) if words else json.dumps(fields)
         return self._give(command.session, Give(command.send_id, op, fields, shown=shown, chars=len(words)))
 
     def _give(self, session_id: str, give: Give) -> Reply:
@@ -200,6 +205,11 @@ class SessionDesk:
         with Reader(self.services.home.database) as reader:
             row = reader.session(session_id)
         return no_such_session(session_id) if row is None else SessionRecord.model_validate(row)
+
+
+def shown_text(text: str) -> str:
+    """Return what the journal may keep of a text: its beginning, without secret values."""
+    return redact(text[:SHOWN_CHARS])[0]
 
 
 def no_such_session(token: str) -> Refused:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..lanes.catalog import Resolved
 from ..lanes.contract import Host, Lane, Locality, SessionLaunch, SessionTask
@@ -24,13 +24,16 @@ from ..state.home import Home
 from ..state.ids import new_job_id
 from ..state.session_folder import LAUNCH, SessionFolder
 from ..state.settings import Settings
-from .choosing import check_denied, choose
+from .choosing import choose
+from .denylist import check_denied
+from .folder_settings import check_folder
 from .holders import runtime_place
 from .host import decode_environment, host_for
 from .intake import check_cwd, depth_of, effective, environment_of, gate_words, printable_word, settings_of
 from .model_book import ModelBook
 from .notices import notices_path
 from .session_before import Before, before
+from .work_tree import project_of
 
 POSTURE = "ASKS (you answer its permission prompts)"
 
@@ -94,6 +97,9 @@ def draft_session(  # noqa: C901, PLR0911 - one refusal after the other
         return refused
     seen = effective(environment, settings, secrets="server" in lane.needs)
     host = host_for(lane, seen, settings, keys_from=environment)
+    if (refused := check_folder(lane, Verb.EDIT, request.cwd, host)) is not None:
+        return refused
+    host = replace(host, project=project_of(request.cwd))
     task = SessionTask(
         cwd=request.cwd,
         model=resolved.model,
