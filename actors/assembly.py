@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from ..state.errors import StateError
 from ..state.home import Home
 from ..state.settings import Settings
+from .admission import Admission
 from .base import Directory, Handle, Stop, log, start
 from .board import Board
 from .clock import SystemClock
@@ -85,6 +86,7 @@ def assemble(
         lane=book.lane,
         models=ModelBook(home),
         lock=lock,
+        admission=Admission(home),
         attached=attached,
         stopping=threading.Event(),
         umask=umask,

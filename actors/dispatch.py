@@ -42,7 +42,7 @@ from ..state.identity import identify, look
 from ..state.ids import is_job_id
 from ..state.store import Reader
 from .base import Stop, ask, log
-from .intake import create, draft, forget_spool, read_plan
+from .intake import Draft, create, draft, forget_spool, preview, read_plan
 from .jobs import Adopt, Cancel, Submit
 from .lane_book import LaneBook
 from .services import Services
@@ -167,11 +167,12 @@ class Dispatcher:
             known = self._asked_before(request, request.job_id)
             if known is not None:
                 return known
-        decided = draft(request, self.services.home, self._book.registry(), models=self.services.models)
+        if dry_run:
+            plan = preview(request, self.services.home, self._book.registry(), models=self.services.models)
+            return plan if isinstance(plan, Refused) else Planned(plan=plan)
+        decided = self._admitted(request)
         if isinstance(decided, Refused):
             return decided
-        if dry_run:
-            return Planned(plan=decided.plan)
         record, folder = create(decided, self.services.home, umask=self.services.umask)
         if decided.account is not None:
             self.services.accounts.keep(record.job_id, decided.account)
@@ -186,6 +187,13 @@ class Dispatcher:
                 folder.remove()
             return answer
         return Accepted(job_id=record.job_id, plan=decided.plan)
+
+    def _admitted(self, request: JobRequest) -> Draft | Refused:
+        """Return a job that may be taken: decided, let through the gate, and with room for it here and now."""
+        decided = draft(request, self.services.home, self._book.registry(), models=self.services.models)
+        if isinstance(decided, Refused):
+            return decided
+        return self.services.admission.admit(decided.settings) or decided
 
     def _asked_before(self, request: JobRequest, job_id: str) -> Reply | None:
         """Return the answer to a request that was taken already, though the client never heard of it."""

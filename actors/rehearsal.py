@@ -13,18 +13,21 @@ import secrets
 import signal
 import subprocess
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from ..lanes.contract import Host, Lane, Launch, Stream, Task
+from ..lanes.disclosure import addresses_of
 from ..lanes.scenes import Scene, scene
 from ..messages.job import ExitStatus
 from ..messages.lane_events import LaneEvent, TurnEnded, Unrecognised
 from ..messages.refusals import Refused
 from ..messages.vocabulary import Verb
+from ..state.home import Home
 from ..state.settings import Settings
+from .gate import Dispatch, Passed, Scope, pass_gate, pass_rehearsal
 from .host import host_for
 from .scripted_model import ScriptedModel
 
@@ -64,7 +67,10 @@ def rehearse(lane: Lane, environment: Mapping[str, str], *, turn_s: float = TURN
         prompt = f"Say hello to {secrets.token_hex(8)} now."
         made = _set_up(root, environment, played)
         host = host_for(lane, made, Settings.load(made, None))
-        turn = _play(lane, _task(root, prompt, played.model), host, root, within_s=turn_s)
+        permit = pass_rehearsal(f"rehearsal of {lane.name}", made, str(root))
+        if isinstance(permit, Refused):
+            return Rehearsal(ok=None, notes=(permit.message,))
+        turn = _play(lane, _task(root, prompt, played.model), host, root, permit, within_s=turn_s)
         if isinstance(turn, Refused):
             return Rehearsal(ok=False, notes=(f"its lane refuses: {turn.message}",))
         notes = _faults(turn)
@@ -75,11 +81,47 @@ def rehearse(lane: Lane, environment: Mapping[str, str], *, turn_s: float = TURN
         return Rehearsal(ok=not notes, notes=tuple(notes))
 
 
-def ping(lane: Lane, environment: Mapping[str, str], settings: Settings, *, turn_s: float = TURN_S) -> Rehearsal:
-    """Ask the lane's default model for one word, in an empty folder, as the person whose environment this is."""
+def ping(  # noqa: PLR0913  whom, as whom, and what was agreed to
+    lane: Lane,
+    environment: Mapping[str, str],
+    settings: Settings,
+    home: Home,
+    *,
+    cloud_ack: bool = False,
+    tell: Callable[[Sequence[str]], None] = lambda _: None,
+    turn_s: float = TURN_S,
+) -> Rehearsal:
+    """Ask the lane's default model for one word, in an empty folder, as the person whose environment this is.
+
+    It passes the gate as any job does; ``tell`` gets what a person is told before anything leaves.
+    """
     with _scratch() as root:
         host = host_for(lane, environment, settings)
-        turn = _play(lane, _task(root, PING, None), host, root, within_s=turn_s)
+        task = _task(root, PING, None)
+        launch = lane.plan(task, host)
+        if isinstance(launch, Refused):
+            return Rehearsal(ok=None, notes=(launch.message,))
+        permit = pass_gate(
+            Dispatch(
+                subject=f"ping of {lane.name}",
+                attempt=1,
+                lane=lane,
+                verb=task.verb,
+                model=None,
+                server=host.server,
+                addresses=addresses_of(lane, launch, PING),
+                scope=Scope(folders=(task.cwd,), texts=(PING,)),
+                cwd=task.cwd,
+                home=home,
+                environment=environment,
+                settings=settings,
+                cloud_ack=cloud_ack,
+            )
+        )
+        if isinstance(permit, Refused):
+            return Rehearsal(ok=None, notes=(permit.message, *((f"try: {permit.hint}",) if permit.hint else ())))
+        tell(permit.disclosure)
+        turn = _play(lane, task, host, root, permit, within_s=turn_s)
         if isinstance(turn, Refused):
             return Rehearsal(ok=None, notes=(turn.message,))
         notes = _faults(turn)
@@ -135,12 +177,14 @@ def _task(root: Path, prompt: str, model: str | None) -> Task:
     return Task(verb=Verb.RUN, prompt=prompt, cwd=str(root / "work"), model=model)
 
 
-def _play(lane: Lane, task: Task, host: Host, root: Path, *, within_s: float) -> _Turn | Refused:
+def _play(  # noqa: PLR0913  who plays what, where, and by whose leave
+    lane: Lane, task: Task, host: Host, root: Path, permit: Passed, *, within_s: float
+) -> _Turn | Refused:
     """Run one turn to its end, in the host's environment, and read it as the lane reads it."""
     launch = lane.plan(task, host)
     if isinstance(launch, Refused):
         return launch
-    out, err, ended = _run(launch, root, host.environment, within_s)
+    out, err, ended = _run(launch, root, host.environment, within_s, permit)
     parser = lane.parser(task)
     events = [*parser.feed(out), *parser.feed(err, Stream.ERR)]
     if lane.report is not None:
@@ -149,9 +193,10 @@ def _play(lane: Lane, task: Task, host: Host, root: Path, *, within_s: float) ->
 
 
 def _run(
-    launch: Launch, root: Path, environment: Mapping[str, str], within_s: float
+    launch: Launch, root: Path, environment: Mapping[str, str], within_s: float, permit: Passed
 ) -> tuple[bytes, bytes, ExitStatus]:
     """Run a launch to its end, or end it; return what it printed."""
+    permit.demand(permit.subject, 1)
     job = root / "job"
 
     def placed(text: str) -> str:

@@ -11,6 +11,7 @@ from ..lanes.contract import Lane
 from ..state.home import Home
 from ..state.settings import Settings
 from .accounts import Accounts
+from .admission import Admission
 from .base import Directory
 from .board import Board
 from .clock import Clock
@@ -39,6 +40,8 @@ class Services:
     """Ours, or to be taken before a job is adopted."""
     models: ModelBook
     """The person's own models, and the cached catalogue."""
+    admission: Admission
+    """Whether the machine has room for one more job, and the hour."""
     accounts: Accounts = field(default_factory=Accounts)
     """Whom live jobs can ask what they cost."""
     attached: bool = False

@@ -100,6 +100,7 @@ def environment(root: Path, server: ModelServer) -> dict[str, str]:
         "HOME": str(root / "home"),
         "OSRC_HOME": str(root / "osrc"),
         "OSRC_IDLE_EXIT": "30",
+        "OSRC_CLOUD_ACK": "1",
         # Codex puts no helper into a home below the temporary folder, and behind a bubblewrap of the system's own
         # its sandbox needs one (seen: codex 0.171.0, bubblewrap 0.8.0): so the home must not be below it.
         "TMPDIR": str(root / "tmp"),
