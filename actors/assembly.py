@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from ..state.errors import StateError
 from ..state.home import Home
+from ..state.local_zone import local_zone
 from ..state.settings import Settings
 from .admission import Admission
 from .base import Directory, Handle, Stop, log, start
@@ -18,6 +19,7 @@ from .clock import SystemClock
 from .dispatch import Dispatcher
 from .feed import Feed
 from .lane_book import LaneBook
+from .limit_book import LimitBook
 from .lock import HomeLock
 from .model_book import ModelBook
 from .notices import Notices, notices_path
@@ -85,6 +87,7 @@ def assemble(
         spawner=Spawner(fifo),
         lane=book.lane,
         models=ModelBook(home),
+        limits=LimitBook(home, lambda: clock.now().wall, local_zone(os.environ)),
         lock=lock,
         admission=Admission(home),
         attached=attached,

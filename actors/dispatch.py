@@ -25,10 +25,13 @@ from ..messages.commands import (
     Ids,
     JobCancel,
     JobSubmit,
+    LimitsClear,
+    LimitsSet,
     Selection,
     SupervisorStatus,
     SupervisorStop,
     ViewJobs,
+    ViewLimits,
 )
 from ..messages.facts import FACT, Entry
 from ..messages.job import Identity, JobRequest
@@ -41,6 +44,7 @@ from ..state.errors import StateError
 from ..state.identity import identify, look
 from ..state.ids import is_job_id
 from ..state.store import Reader
+from . import limit_commands
 from .base import Stop, ask, log
 from .intake import Draft, create, draft, forget_spool, preview, read_plan
 from .jobs import Adopt, Cancel, Submit
@@ -120,7 +124,7 @@ class Dispatcher:
         finally:
             self.activity.end()
 
-    def _answer(self, body: Mapping[str, Any]) -> Iterator[Reply]:
+    def _answer(self, body: Mapping[str, Any]) -> Iterator[Reply]:  # noqa: C901  one flat match
         try:
             command = COMMAND.validate_python(body)
         except ValidationError as error:
@@ -139,6 +143,8 @@ class Dispatcher:
                 yield from self._follow_jobs(command)
             case FollowEvents():
                 yield from self._follow_events(command)
+            case LimitsSet() | LimitsClear() | ViewLimits():
+                yield limit_commands.answer(command, self.services, self._book.registry())
             case SupervisorStatus():
                 yield self._status()
             case SupervisorStop(reason=reason):

@@ -2,6 +2,7 @@
 
     Root            rest_for_one
     ├─ journal      the only writer of the store
+    ├─ limits       marks, quotas, the one verification of a limit
     ├─ work         one_for_one
     │  └─ jobs      ─ job, one for each
     └─ gateway      (not inside a command)
@@ -26,6 +27,7 @@ from .dispatch import Dispatcher
 from .gateway import Gateway
 from .jobs import Jobs
 from .journal import Append, Journal
+from .limits import Limits
 from .opening import open_store
 from .services import Services
 from .supervisor import ChildSpec, Strategy, Supervisor
@@ -77,6 +79,7 @@ class Root(Supervisor):
     def _tree(self) -> tuple[ChildSpec, ...]:
         specs = [
             ChildSpec(id="journal", start=self._journal, shutdown_s=10.0),
+            ChildSpec(id="limits", start=self._limits, shutdown_s=5.0),
             ChildSpec(id="work", start=self._work, shutdown_s=60.0, budget=RestartBudget(3, 60.0)),
         ]
         if self._listener is not None:
@@ -96,6 +99,16 @@ class Root(Supervisor):
             store=store,
             clock=self.services.clock,
             feed=self.services.feed,
+        )
+
+    def _limits(self, parent: Handle, incarnation: int) -> Handle:
+        return start(
+            Limits,
+            "limits",
+            directory=self.directory,
+            parent=parent,
+            incarnation=incarnation,
+            services=self.services,
         )
 
     def _work(self, parent: Handle, incarnation: int) -> Handle:

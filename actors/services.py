@@ -16,6 +16,7 @@ from .base import Directory
 from .board import Board
 from .clock import Clock
 from .feed import Feed
+from .limit_book import LimitBook
 from .lock import HomeLock
 from .model_book import ModelBook
 from .pump import Pump
@@ -42,6 +43,8 @@ class Services:
     """The person's own models, and the cached catalogue."""
     admission: Admission
     """Whether the machine has room for one more job, and the hour."""
+    limits: LimitBook
+    """Marks, quotas and reservations."""
     accounts: Accounts = field(default_factory=Accounts)
     """Whom live jobs can ask what they cost."""
     attached: bool = False

@@ -30,6 +30,8 @@ WALK_S = 5.0
 SAMPLE_S = 1.0
 BUSY_SHARE = 0.02
 """Share of one processor that counts as work."""
+LONGEST_LOOK_S = 0.5
+"""As much of the time between two looks counts as grace."""
 
 
 _LOOKING = threading.Lock()
@@ -74,17 +76,10 @@ def _under(identity: Identity, rows: dict[int, ProcessRow]) -> list[ProcessRow]:
 
 def end_tree(job_id: str, delegate: Identity | None, shim: Identity | None, grace_s: float) -> tuple[int, ...]:
     """End a job's tree: TERM, wait for the grace, KILL, look again. Blocks. Returns the pids that stayed."""
-    deadline = time.monotonic() + grace_s
-    if grace_s > 0:
-        _signal(tree_of(job_id, delegate, shim), signal.SIGTERM)
-        while time.monotonic() < deadline:
-            left = _left(job_id, delegate, shim)
-            if not left:
-                return ()
-            _signal((row for row in left if row.state in ("T", "t")), signal.SIGCONT)
-            time.sleep(min(0.05, grace_s))
-    deadline = time.monotonic() + 3.0
+    if grace_s > 0 and _leaves(job_id, delegate, shim, grace_s):
+        return ()
     left = _left(job_id, delegate, shim)
+    deadline = time.monotonic() + 3.0
     while left and time.monotonic() < deadline:
         _signal(left, signal.SIGKILL)
         time.sleep(0.02)
@@ -92,6 +87,28 @@ def end_tree(job_id: str, delegate: Identity | None, shim: Identity | None, grac
     if left:
         log.error("%s: %d processes would not end: %s", job_id, len(left), [row.pid for row in left])
     return tuple(row.pid for row in left)
+
+
+def _leaves(job_id: str, delegate: Identity | None, shim: Identity | None, grace_s: float) -> bool:
+    """Ask a tree to leave, also what of it turns up meanwhile; return whether all of it did within the grace.
+
+    The grace runs from the asking (a first look may have to wait for others'), and of a long gap between two
+    looks little counts: a machine that stood still gave nobody time to leave.
+    """
+    asked: set[tuple[int, float]] = set()
+    waited_s = 0.0
+    left = _left(job_id, delegate, shim)
+    while left:
+        _signal((row for row in left if (row.pid, row.started) not in asked), signal.SIGTERM)
+        asked.update((row.pid, row.started) for row in left)
+        _signal((row for row in left if row.state in ("T", "t")), signal.SIGCONT)
+        if waited_s >= grace_s:
+            return False
+        before = time.monotonic()
+        time.sleep(min(0.05, grace_s))
+        left = _left(job_id, delegate, shim)
+        waited_s += min(time.monotonic() - before, LONGEST_LOOK_S)
+    return True
 
 
 def _left(job_id: str, delegate: Identity | None, shim: Identity | None) -> list[ProcessRow]:

@@ -45,6 +45,7 @@ COMMON: Phrases = (
             "you've hit your * limit.",
             "you've hit your usage limit",  # codex 0.171.0
             "usage limit reached.",
+            "usage limit reached for * your limit will reset at",  # z.ai's coding plan, public facts, 2026-11
             "usage limit exceeded.",
             "usage limit has been reached.",  # a ChatGPT plan's own sentence, as droid 0.215.0 and pi 0.73.1 pass it on
             "you exceeded your current quota",  # OpenAI's insufficient_quota, passed on likewise
@@ -152,6 +153,7 @@ _STATUS = re.compile(r"(?:status|error|rejected|http|code)[ :=(/]{0,3}(?:code )?
 
 BY_STATUS: Mapping[int, FailureKind] = {
     401: FailureKind.AUTH,
+    402: FailureKind.PLAN_LIMIT,
     403: FailureKind.AUTH,
     404: FailureKind.MODEL_GONE,
     408: FailureKind.TRANSPORT,

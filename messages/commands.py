@@ -84,6 +84,33 @@ class FollowEvents(Message):
     follow: bool = False
 
 
+class LimitsSet(Message):
+    """client → Limits; ``limits_state`` once journalled, or ``refused`` for a lane or model that there is not."""
+
+    kind: Literal["limits.set"] = "limits.set"
+    lane: str
+    """A lane, or ``any``: all of them together."""
+    model: str
+    """A word for a model; ``default``: the lane's own."""
+    per_day: Annotated[int, Field(ge=0, le=1_000_000)]
+    zone: Literal["utc", "local"] = "utc"
+
+
+class LimitsClear(Message):
+    """client → Limits; ``limits_state`` once journalled, or ``refused`` where there is nothing of the kind."""
+
+    kind: Literal["limits.clear"] = "limits.clear"
+    lane: str | None = None
+    """Whose mark is taken away, or with ``model``: whose quota. None: everything."""
+    model: str | None = None
+
+
+class ViewLimits(Message):
+    """client → Limits; ``limits_state``."""
+
+    kind: Literal["view.limits"] = "view.limits"
+
+
 class SupervisorStatus(Message):
     """client → Root; ``supervisor_state``."""
 
@@ -98,7 +125,17 @@ class SupervisorStop(Message):
 
 
 Command = Annotated[
-    Hello | JobSubmit | JobCancel | ViewJobs | FollowJobs | FollowEvents | SupervisorStatus | SupervisorStop,
+    Hello
+    | JobSubmit
+    | JobCancel
+    | ViewJobs
+    | FollowJobs
+    | FollowEvents
+    | LimitsSet
+    | LimitsClear
+    | ViewLimits
+    | SupervisorStatus
+    | SupervisorStop,
     Field(discriminator="kind"),
 ]
 

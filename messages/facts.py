@@ -102,6 +102,59 @@ class JobRemoved(Observation):
     job_id: JobId
 
 
+class LaneDown(Observation):
+    """Limits, when a pool was found to refuse: nothing is sent there by itself until then."""
+
+    kind: Literal["limits.lane_down"] = "limits.lane_down"
+    key: str
+    """``pool:NAME``, or ``lane:NAME`` where nobody else shares what the lane uses."""
+    lane: str
+    """The lane that met it."""
+    until: float
+    """Epoch seconds."""
+    reason: str
+    evidence: Literal["confirmed", "unverified"]
+
+
+class LaneUp(Observation):
+    """Limits, when a mark was taken away before its time."""
+
+    kind: Literal["limits.lane_up"] = "limits.lane_up"
+    key: str
+    why: str
+
+
+class QuotaSet(Observation):
+    """Limits, when somebody said how many runs of a model a day may have."""
+
+    kind: Literal["limits.quota_set"] = "limits.quota_set"
+    lane: str
+    """A lane, or ``any``: all of them together."""
+    model: str
+    """The model's key; empty: the lane's own default."""
+    per_day: int
+    zone: Literal["utc", "local"] = "utc"
+    """Whose midnight begins the day."""
+
+
+class QuotaCleared(Observation):
+    """Limits, when a quota was taken back."""
+
+    kind: Literal["limits.quota_cleared"] = "limits.quota_cleared"
+    lane: str
+    model: str
+
+
+class QuotaExhausted(Observation):
+    """Limits, when a service refused a model before its quota was used up by our count."""
+
+    kind: Literal["limits.quota_exhausted"] = "limits.quota_exhausted"
+    lane: str
+    model: str
+    until: float
+    """Epoch seconds."""
+
+
 class SupervisorStarted(Observation):
     """Root, once its tree is up and orphans were adopted."""
 
@@ -147,12 +200,20 @@ Fact = Annotated[
     | JobEnding
     | JobEnded
     | JobRemoved
+    | LaneDown
+    | LaneUp
+    | QuotaSet
+    | QuotaCleared
+    | QuotaExhausted
     | SupervisorStarted
     | SupervisorStopped
     | StoreRebuilt
     | ChildCrashed,
     Field(discriminator="kind"),
 ]
+
+LimitFact = LaneDown | LaneUp | QuotaSet | QuotaCleared | QuotaExhausted
+"""Facts about lanes and models, not about a job."""
 
 FACT: TypeAdapter[Fact] = TypeAdapter(Fact)
 

@@ -116,6 +116,17 @@ class CostSettled(Message):
     measured: bool
 
 
+class LimitSettled(Message):
+    """Limits → Job: the limit that it met was verified, and is marked where it holds."""
+
+    kind: Literal["limit.settled"] = "limit.settled"
+    key: str
+    verdict: Literal["confirmed", "unverified", "answered"]
+    """``answered``: there was none after all."""
+    until: float | None
+    """Epoch seconds until which nothing is sent there."""
+
+
 class CancelJob(Message):
     """Jobs → Job: somebody asked for the end; the request is journalled."""
 
@@ -145,6 +156,7 @@ Internal = Annotated[
     | TreeNoted
     | TreeCompared
     | CostSettled
+    | LimitSettled
     | CancelJob
     | JobFinished,
     Field(discriminator="kind"),

@@ -144,6 +144,8 @@ class JobRecord(Observation):
     started: float | None = None
     ended: float | None = None
     attempt: int = 0
+    wake_at: float | None = None
+    """Epoch seconds until which the job waits for a limit to end; None: it waits for none."""
     marker_id: str | None = Field(default=None, repr=False)
     """Signs this attempt's markers. Never shown, never in an environment."""
     shim: Identity | None = None

@@ -79,6 +79,14 @@ class StreamEnded(Observation):
     seq: int = 0
 
 
+class LimitsState(Observation):
+    """Marks that hold and quotas, as they are now."""
+
+    kind: Literal["limits_state"] = "limits_state"
+    marks: tuple[dict[str, Any], ...] = ()
+    quotas: tuple[dict[str, Any], ...] = ()
+
+
 class SupervisorState(Observation):
     """The supervisor as it is."""
 
@@ -105,7 +113,7 @@ class Stopping(Observation):
 
 
 Reply = Annotated[
-    Hello | Accepted | Planned | JobViews | Event | StreamEnded | SupervisorState | Stopping | Refused,
+    Hello | Accepted | Planned | JobViews | Event | StreamEnded | LimitsState | SupervisorState | Stopping | Refused,
     Field(discriminator="kind"),
 ]
 

@@ -48,6 +48,8 @@ class Reader:
         """Open ``path``; nothing is created."""
         self._path = os.fspath(path)
         self.notes: list[str] = []
+        self.schema = 0
+        """The schema that the file has; 0: there is none yet."""
         self._db: sqlite3.Connection | None = None
         with self._errors():
             self._db = self._open()
@@ -141,6 +143,10 @@ class Reader:
         """Return the number of the newest fact, 0 when there is none."""
         return self._number("SELECT coalesce(max(seq), 0) FROM facts")
 
+    def select(self, statement: str, values: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+        """Return the rows of a statement of this layer's own; every value is bound."""
+        return self._rows(statement, values)
+
     def _records(self, condition: str, values: tuple[Any, ...]) -> list[Record]:
         # ``condition`` is one of this file's own; every value is bound.
         statement = f"SELECT job_id, state, accepted_at, ended, record FROM jobs WHERE {condition}"  # noqa: S608 - see above
@@ -193,6 +199,7 @@ class Reader:
             db.close()
             self._check_nothing_is_lost("empty")
             return None
+        self.schema = version
         return db
 
     def _check_nothing_is_lost(self, what: str) -> None:

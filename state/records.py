@@ -24,6 +24,11 @@ from ..messages.facts import (
     JobRemoved,
     JobSpawned,
     JobStateChanged,
+    LaneDown,
+    LaneUp,
+    QuotaCleared,
+    QuotaExhausted,
+    QuotaSet,
     StoreRebuilt,
     SupervisorStarted,
     SupervisorStopped,
@@ -45,7 +50,17 @@ def apply(record: JobRecord | None, fact: Fact, at: float) -> JobRecord | None:
             return fact.record if record is None else record
         case JobRemoved():
             return None
-        case SupervisorStarted() | SupervisorStopped() | StoreRebuilt() | ChildCrashed():
+        case (
+            SupervisorStarted()
+            | SupervisorStopped()
+            | StoreRebuilt()
+            | ChildCrashed()
+            | LaneDown()
+            | LaneUp()
+            | QuotaSet()
+            | QuotaCleared()
+            | QuotaExhausted()
+        ):
             return record
         case JobEnded():
             return None if record is None else _ended(record, fact, at)

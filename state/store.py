@@ -22,6 +22,7 @@ from pydantic import ValidationError
 
 from ..messages.facts import Entry, Fact, JobAccepted, JobRemoved
 from ..messages.job import JobRecord
+from . import limits_store
 from .errors import DamagedStore, from_os_error, printable
 from .files import FILES, Files
 from .reader import Reader, refuse_irregular
@@ -89,6 +90,8 @@ class Store:
                 entries.append(Entry.model_construct(seq=cursor.lastrowid or 0, at=at, fact=shown))
                 if job_id is not None:
                     self._update(job_id, fact, at)
+                else:
+                    limits_store.keep(self._db, fact, at)
         except TROUBLE as error:
             self.rollback()
             raise from_sqlite_error(error, self._path) from error
@@ -192,6 +195,7 @@ class Store:
         if changed is None:
             self._db.execute("DELETE FROM jobs WHERE job_id = ?", (job_id,))
             return
+        limits_store.count(self._db, record, changed, at)
         self._save(changed)
 
     def _save(self, record: JobRecord) -> None:

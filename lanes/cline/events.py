@@ -133,6 +133,9 @@ class ClineParser(JsonLinesParser):
             read = {"text": self._piece, "reasoning": self._thought, "tool": self._call}.get(_content(event))
         elif kind == "content_end":
             read = {"text": self._whole, "reasoning": self._nothing, "tool": self._called}.get(_content(event))
+        elif kind == "error":
+            self._complaint = as_text(as_object(event.get("error")).get("message"), MESSAGE_CHARS) or self._complaint
+            return True
         elif kind == "content_update" or kind in _SILENT_EVENTS:
             read = self._nothing
         if read is None:

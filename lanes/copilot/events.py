@@ -8,6 +8,7 @@ file that ``--usage-output-file`` names, written at the end, also after a failur
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -35,6 +36,7 @@ from ..values import (
     MESSAGE_CHARS,
     TARGET_CHARS,
     as_count,
+    as_number,
     as_object,
     as_text,
     as_word,
@@ -68,6 +70,7 @@ PHRASES: failures.Phrases = ((FailureKind.AUTH, ("no authentication information 
 
 NO_SUCH_TOOL = "does not exist."
 _KEPT_IDS = 256
+_BODY_CHARS = 8 * 1024
 
 
 class CopilotParser(JsonLinesParser):
@@ -219,7 +222,15 @@ class CopilotParser(JsonLinesParser):
     def _ending(self, *, synthetic: bool = False) -> TurnEnded:
         said = as_text(self._error.get("message"), MESSAGE_CHARS) or ""
         failure = _kind(self._error, said)
-        return TurnEnded(ok=False, text=self._answer, failure=failure, message=said or None, synthetic=synthetic)
+        limited = failure in (FailureKind.PLAN_LIMIT, FailureKind.RATE_LIMIT)
+        return TurnEnded(
+            ok=False,
+            text=self._answer,
+            failure=failure,
+            message=said or None,
+            until=_until(self._failure) if limited else None,
+            synthetic=synthetic,
+        )
 
 
 def _kind(error: Mapping[str, Any], said: str) -> FailureKind:
@@ -229,3 +240,12 @@ def _kind(error: Mapping[str, Any], said: str) -> FailureKind:
         return told
     named = BY_ERROR.get(as_word(error.get("errorType")) or "")
     return named or failures.by_status(as_count(error.get("statusCode"))) or told or FailureKind.TASK
+
+
+def _until(failure: Mapping[str, Any]) -> float | None:
+    """Return when a limit resets (epoch seconds), where the provider's own error object says so."""
+    try:
+        error = json.loads(as_text(failure.get("errorMessage"), _BODY_CHARS) or "")
+    except (ValueError, RecursionError):
+        return None
+    return as_number(as_object(error).get("resets_at"))

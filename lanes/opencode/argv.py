@@ -56,6 +56,9 @@ STRIP = NESTING | {
     "OPENCODE_AUTO_SHARE",
 }
 
+FORM = ("--format", "json", "--thinking", "--print-logs", "--log-level=ERROR")
+"""Errors of its log come on stderr: nothing else tells why it waits."""
+
 RESUME = ("-s", "{conversation}")
 
 
@@ -76,7 +79,7 @@ def plan(task: Task, host: Host) -> Launch | Refused:
     agent = AGENT[task.verb]
     if task.verb.read_only:
         agent = host.environment.get(READ_AGENT) or agent
-    argv = [program, "run", "--format", "json", "--thinking", f"--title={TITLE}", f"--agent={agent}"]
+    argv = [program, "run", *FORM, f"--title={TITLE}", f"--agent={agent}"]
     argv += resumed(task, RESUME)
     notices = []
     if task.model is not None:

@@ -2,8 +2,8 @@
 
 There is no summary: ``step_finish`` with the reason ``stop`` ends a turn, an ``error`` line fails it,
 and a step after either is a turn of its own. A part is printed when it is complete, so a long answer
-comes as one line; retries are silent. The stream never names the model. A question that nobody can
-answer ends the run with exit code 0: only stderr tells.
+comes as one line; retries are told by its log alone (``logs.py``). The stream never names the model. A
+question that nobody can answer ends the run with exit code 0: only stderr tells.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from ...messages.lane_events import (
     ConversationStarted,
     FailureKind,
     LaneEvent,
+    Retrying,
     Spoke,
     Thought,
     ToolCalled,
@@ -39,7 +40,8 @@ from ..values import (
     as_word,
     clip,
 )
-from .phrases import failure_of, until_of
+from .logs import STREAM_ERROR, refusal, without_log
+from .phrases import PHRASES, failure_of, until_of
 
 TOOLS: Mapping[str, ToolKind] = {
     **dict.fromkeys(("read", "glob", "grep", "list", "lsp"), ToolKind.READ),
@@ -56,7 +58,14 @@ REJECTED = b"auto-rejecting"
 NO_AGENT = b"Falling back to default agent"
 """It runs an agent that may do everything when the one it was told is missing; a run like that never counts as good."""
 
-NOT_STARTED = ("configuration is invalid", "configinvaliderror", "unknown argument")
+NOT_STARTED = (
+    "configuration is invalid",
+    "configinvaliderror",
+    "unknown argument",
+    # Several first starts at once in one home, or the first ones of a new version: its database is being made.
+    "database is locked",
+    "failed query:",
+)
 SILENT_REASONS = frozenset({"tool-calls"})
 
 
@@ -64,7 +73,7 @@ class OpenCodeParser(JsonLinesParser):
     """Reads the JSON lines; the last text is the answer."""
 
     types = frozenset({b"step_start", b"text", b"reasoning", b"tool_use", b"step_finish", b"error"})
-    error_needles = (REJECTED, NO_AGENT)
+    error_needles = (REJECTED, NO_AGENT, STREAM_ERROR.encode())
 
     def __init__(self) -> None:
         """Start before the first line."""
@@ -76,6 +85,7 @@ class OpenCodeParser(JsonLinesParser):
         self._reason: str | None = None
         self._rejected: str | None = None
         self._misled: str | None = None
+        self._refused: str | None = None
         self._read: dict[str, Callable[[Mapping[str, Any], list[LaneEvent]], None]] = {
             "step_start": self._step,
             "text": self._text,
@@ -107,7 +117,10 @@ class OpenCodeParser(JsonLinesParser):
         return True
 
     def on_error_line(self, text: str, events: list[LaneEvent]) -> None:
-        """Take what only stderr tells: a question that nobody could answer, an agent that was not taken."""
+        """Take what only stderr tells: a question that nobody could answer, an agent that was not taken, a retry."""
+        if STREAM_ERROR in text:
+            self._request_failed(refusal(text), events)
+            return
         said = clip(text.strip(), MESSAGE_CHARS)
         if NO_AGENT.decode() not in text:
             self._rejected = said
@@ -121,7 +134,7 @@ class OpenCodeParser(JsonLinesParser):
         kind = ending_kind(exit_status)
         if kind is FailureKind.TASK and self._rejected is not None:
             return TurnEnded(ok=False, text=self._answer, failure=FailureKind.PERMISSION, message=self._rejected)
-        tail = self.err_tail.strip()
+        tail = without_log(self.err_tail) or self._refused or ""
         message = tail or "OpenCode ended in the middle of its work"
         if kind is FailureKind.TASK and self._reason is None:
             said = failures.normal(tail)
@@ -130,6 +143,21 @@ class OpenCodeParser(JsonLinesParser):
         return TurnEnded(
             ok=False, text=self._answer, failure=kind, message=clip(message, MESSAGE_CHARS), synthetic=True
         )
+
+    def _request_failed(self, said: str | None, events: list[LaneEvent]) -> None:
+        """Read a request that failed, and may be tried again.
+
+        A spent plan ends the turn: it is tried again after as many hours as the provider says. This is our reading,
+        not its final event: an ``error`` line that does come says more, and a model that is heard reopens the turn.
+        """
+        if said is None:
+            return
+        self._refused = clip(said, MESSAGE_CHARS)
+        if failures.by_words(said, PHRASES) is FailureKind.PLAN_LIMIT:
+            end = TurnEnded(ok=False, text=self._answer, failure=FailureKind.PLAN_LIMIT, message=self._refused)
+            self.end_turn(end, events)
+        else:
+            events.append(Retrying(message=clip(said, EXCERPT_CHARS)))
 
     def _step(self, _item: Mapping[str, Any], _events: list[LaneEvent]) -> None:
         self.begin_turn()
@@ -204,6 +232,8 @@ class OpenCodeParser(JsonLinesParser):
         data = as_object(error.get("data"))
         said = as_text(data.get("message"), MESSAGE_CHARS) or as_word(error.get("name"))
         failure = failure_of(error)
+        if self._refused is not None:
+            self.begin_turn()  # the log told of it first, and less
         limited = failure in (FailureKind.PLAN_LIMIT, FailureKind.RATE_LIMIT)
         self.end_turn(
             TurnEnded(

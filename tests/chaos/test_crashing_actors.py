@@ -117,7 +117,7 @@ class World:
 
     def close(self) -> None:
         self.root.tell(Stop("shutdown"))
-        assert self.root.wait_down(20)
+        assert self.root.wait_down(30)
         self.clock.close()
 
 
@@ -144,7 +144,7 @@ class Load:
 
     def __exit__(self, *_: object) -> None:
         self._stop.set()
-        self._thread.join(20)
+        self._thread.join(30)
         assert self.asked == self.answered > 0
 
 
@@ -280,7 +280,7 @@ def test_every_part_of_a_working_tree_crashes_and_no_job_is_lost(
         time.sleep(chance.uniform(0, 0.15))
         tree.services.directory.tell(name, Poison())
     for job_id, number in jobs.items():
-        record = home.ended(job_id, 30)
+        record = home.ended(job_id)
         assert (record["state"], record["exit_status"]["code"]) == ("done", 0), (record, number)
         assert home.result(job_id) == f"answer {number}"
         assert len((proofs / str(number)).read_text().splitlines()) == 1
@@ -347,7 +347,7 @@ def test_a_tree_that_can_not_heal_gives_up_and_the_next_supervisor_goes_on(home:
     assert delegate in home.delegates()
     waiter = home.start("wait", job_id)
     go.touch()
-    _, err = waiter.communicate(timeout=30)
+    _, err = waiter.communicate(timeout=60)
     assert waiter.returncode == 0, err
     assert home.record(job_id)["exit_status"]["code"] == 0
 
@@ -359,6 +359,6 @@ def test_a_question_to_a_dead_part_is_answered(tree: Assembly) -> None:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(15)
+        thread.join(30)
     assert len(answers) == 20
     assert all(answer.kind == "refused" for answer in answers)

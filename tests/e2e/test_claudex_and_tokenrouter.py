@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from fakes.files import holding
 from fakes.model_dialects import OUTPUT_TOKENS
 from fakes.real_clis import World
 
@@ -35,11 +36,6 @@ def proxy(make_world: MakeWorld) -> MakeWorld:
     return make
 
 
-def keeps_the_key(world: World) -> list[str]:
-    files = [path for path in world.osrc_home.rglob("*") if path.is_file()]
-    return [str(path) for path in files if KEY.encode() in path.read_bytes()]
-
-
 def test_a_chatgpt_model_through_the_proxy(proxy: MakeWorld) -> None:
     world = proxy([])
     world.server.steps = [{"text": "I run it.", "calls": [{"shell": "echo ran > ran.txt"}]}, ANSWER]
@@ -51,7 +47,7 @@ def test_a_chatgpt_model_through_the_proxy(proxy: MakeWorld) -> None:
     assert (request.headers["authorization"], request.headers.get("x-api-key")) == (f"Bearer {KEY}", None)
     assert {request.body["model"] for request in world.server.main_requests} == {"gpt-5.6-sol"}
     assert (job["cost"]["kind"], job["cost"]["plan"]) == ("plan", "ChatGPT")
-    assert keeps_the_key(world) == []
+    assert holding(world.osrc_home, KEY) == []
 
 
 def test_a_claude_model_is_refused_before_anything_is_sent(proxy: MakeWorld) -> None:
@@ -84,7 +80,7 @@ def test_tokenrouter_answers_in_text(proxy: MakeWorld) -> None:
     assert request.headers["authorization"] == f"Bearer {KEY}"
     assert (job["cost"]["kind"], job["cost"]["cash_usd"], job["cost"]["measured"]) == ("metered", None, False)
     assert job["cost"]["tokens"]["output"] == OUTPUT_TOKENS
-    assert keeps_the_key(world) == []
+    assert holding(world.osrc_home, KEY) == []
 
 
 @pytest.mark.parametrize(

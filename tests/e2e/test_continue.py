@@ -10,38 +10,12 @@ import json
 from typing import Any
 
 import pytest
-from fakes import byok_clis, google_clis, provider_clis
-from fakes.real_clis import CLAUDE_MODEL, CODEX_MODEL, World
+from fakes.real_clis import World
+from fakes.signed_in import MODELS, sign_in
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(240)]
 
-MODELS = {
-    "claude": CLAUDE_MODEL,
-    "codex": CODEX_MODEL,
-    "gemini": google_clis.GEMINI_MODEL,
-    "qwen": google_clis.QWEN_MODEL,
-    **byok_clis.MODELS,
-    **provider_clis.MODELS,
-}
 TWO_ROUNDS = pytest.mark.parametrize("lane", ["claude", "codex", "gemini", "qwen", "opencode", "copilot", "pi"])
-
-
-def environment_of(world: World, lane: str) -> dict[str, str]:
-    """Sign a lane's CLI in to the scripted server, or skip where it is not installed."""
-    if lane in ("claude", "codex"):
-        return {}
-    clis: Any = next(
-        module
-        for names, module in (
-            (("gemini", "qwen"), google_clis),
-            (("opencode", "cline"), provider_clis),
-            (("droid", "copilot", "pi"), byok_clis),
-        )
-        if lane in names
-    )
-    if (reason := clis.why_absent(lane)) is not None:
-        pytest.skip(reason)
-    return clis.set_up(world, lane) if clis is provider_clis else clis.sign_in(world, lane)
 
 
 def said(world: World) -> str:
@@ -52,7 +26,7 @@ def said(world: World) -> str:
 @TWO_ROUNDS
 def test_two_jobs_in_one_folder_each_resume_their_own_thread(make_world, lane: str) -> None:
     world = make_world([{"text": f"Noted {number}.", "mark": "DONE"} for number in range(4)])
-    environ = environment_of(world, lane)
+    environ = sign_in(world, lane)
 
     def ask(*words: str) -> dict[str, Any]:
         job, done = world.job(*words, **environ)
@@ -80,7 +54,7 @@ def test_two_jobs_in_one_folder_each_resume_their_own_thread(make_world, lane: s
 @pytest.mark.parametrize("lane", ["cline", "droid"])
 def test_a_cli_that_can_not_is_refused_with_its_reason(make_world, lane: str) -> None:
     world = make_world([{"text": "Noted.", "mark": "DONE"}])
-    environ = environment_of(world, lane)
+    environ = sign_in(world, lane)
     job, _done = world.job("run", "--lane", lane, "-m", MODELS[lane], "The word is walrus.", **environ)
     asked = len(world.server.requests)
     done = world.osrc("continue", job["job_id"], "Which word was it?", **environ)

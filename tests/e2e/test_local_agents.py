@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fakes.files import holding
 from fakes.real_clis import NESTED, World
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(180)]
@@ -48,8 +49,7 @@ def test_files_and_commands(local: World, api: str) -> None:
     asked = {request.path for request in local.server.main_requests}
     assert asked == {"/v1/chat/completions" if api == "chat" else "/v1/responses"}
     assert {request.headers["authorization"] for request in local.server.main_requests} == {f"Bearer {KEY}"}
-    left = [path for path in local.osrc_home.rglob("*") if path.is_file() and KEY.encode() in path.read_bytes()]
-    assert left == []
+    assert holding(local.osrc_home, KEY) == []
 
 
 @BOTH

@@ -1,7 +1,6 @@
 """The real OpenCode and Cline through ``osrc``, against a scripted model: the right verdict for each case.
 
-Seen on OpenCode 1.18.33 and Cline 3.0.65. Both try a plan limit for more than a minute before they tell it: their
-recorded runs say what comes then.
+Seen on OpenCode 1.18.33 and Cline 3.0.65.
 """
 
 from __future__ import annotations

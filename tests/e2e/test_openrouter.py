@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
+from fakes.files import holding
 from fakes.model_dialects import CACHED_TOKENS, INPUT_TOKENS, OUTPUT_TOKENS
 from fakes.real_clis import World
 
@@ -47,11 +47,6 @@ def run(world: World, lane: str, verb: str = "run", *words: str, **environ: str)
     return job, done.returncode
 
 
-def keeps_the_key(root: Path) -> list[str]:
-    """Files of the state home in which the key stands."""
-    return [str(path) for path in root.rglob("*") if path.is_file() and KEY.encode() in path.read_bytes()]
-
-
 @BOTH
 def test_a_plain_answer_on_the_key_of_the_env_file(gateway: MakeGateway, lane: str) -> None:
     world = gateway([ANSWER])
@@ -62,7 +57,7 @@ def test_a_plain_answer_on_the_key_of_the_env_file(gateway: MakeGateway, lane: s
     assert request.headers["authorization"] == f"Bearer {KEY}"
     assert request.body["model"] == MODEL
     assert job["cost"]["tokens"]["output"] == OUTPUT_TOKENS
-    assert keeps_the_key(world.osrc_home) == []
+    assert holding(world.osrc_home, KEY) == []
 
 
 def test_what_it_cost_is_read_back(gateway: MakeGateway) -> None:

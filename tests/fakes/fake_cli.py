@@ -254,7 +254,7 @@ class Fake:
     def await_file(self, path):
         """Wait until the forked process has named itself: a test may look for it as soon as we go on."""
         if path:
-            self.do_wait_for({"wait_for": path, "timeout_s": 10})
+            self.do_wait_for({"wait_for": path, "timeout_s": 60})
 
     def do_linger(self, step):
         signal.signal(signal.SIGTERM, signal.SIG_IGN)

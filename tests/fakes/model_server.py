@@ -9,10 +9,13 @@ output) get a fixed answer and use up no step. When the steps run out the answer
 A step has these keys:
 
     "text": T        say it; ``{mark}`` in it becomes the marker id that the request's prompt discloses
+    "find": PATTERN  ``{found}`` in the text becomes what the pattern finds in the conversation
     "mark": KIND     append a signed marker line of that kind
     "calls": [...]   tool calls: ``{"write": PATH, "content": T}``, ``{"shell": COMMAND}``, ``{"raw": NAME, "args": {...}}``
     "error": STATUS, "kind": "rate|quota|plan", "resets_at": EPOCH     answer with an error instead
     "message": T     the error's words, where they are not the usual ones
+    "body": {...}    further fields of the error object
+    "headers": {...} further headers of the error
     "stall": S       silence in the middle of the text, at most S seconds (it ends when the server closes)
     "drop": true     cut the connection in the middle of the text
     "bytes": B       chat only: these bytes as the whole stream body, then the end of the connection
@@ -24,6 +27,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 import socket
 import struct
 import threading
@@ -110,7 +114,7 @@ class ModelServer:
         self.closing.set()
         self._http.shutdown()
         self._http.server_close()
-        self._thread.join(5)
+        self._thread.join(30)
 
     def note(self, request: Request) -> Step | None:
         """Log a request; return the step it plays, None for a side request."""
@@ -231,6 +235,7 @@ class _Handler(BaseHTTPRequestHandler):
             status, headers, answer = render(step["error"], step.get("kind", "rate"), reset)
             if "message" in step:
                 answer["error"]["message"] = step["message"]
+            answer["error"] |= step.get("body", {})
             self.answer(status, answer, headers | step.get("headers", {}))
             return
         turn = scripted_turn(dialect, body, step)
@@ -312,6 +317,10 @@ def scripted_turn(dialect: str, body: dict[str, Any], step: Step) -> Turn:
         text = text.replace("{mark}", marker_id)
         if "mark" in step:
             text = f"{text}\n{marker_line(step['mark'], 'as scripted', marker_id)}"
+    if "find" in step:
+        said = "\n".join(strings(next((body[name] for name in TURNS if body.get(name)), [])))
+        found = re.search(step["find"], said)
+        text = text.replace("{found}", found[0] if found else "nothing")
     names = declared(body)
     turn_id = str(time.monotonic_ns())
     calls = [resolve(action, f"call_{turn_id}_{n}", dialect, names) for n, action in enumerate(step.get("calls", []))]

@@ -82,7 +82,7 @@ def parsed(done: subprocess.CompletedProcess[bytes]) -> dict[str, Any]:
     return value
 
 
-def until(condition: Callable[[], object], seconds: float = 20) -> None:
+def until(condition: Callable[[], object], seconds: float = 40) -> None:
     """Wait until something is true; fails when it does not come true."""
     deadline = time.monotonic() + seconds
     while not condition():

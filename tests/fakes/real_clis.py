@@ -144,7 +144,7 @@ def world(root: Path, steps: list[dict[str, Any]]) -> Iterator[World]:
     assert left == [], f"processes left behind: {left}"
 
 
-def still_running(root: str, timeout_s: float = 10) -> list[str]:
+def still_running(root: str, timeout_s: float = 30) -> list[str]:
     """Command lines of processes whose environment names ``root``, once they have had time to leave."""
     end = time.monotonic() + timeout_s
     while True:

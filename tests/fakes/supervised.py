@@ -30,7 +30,7 @@ DAEMON = b"outsourcerer.actors.daemon"
 SHIM = b"shim.py"
 
 
-def until(look: Callable[[], T], what: str, seconds: float = 20.0, pause: float = 0.01) -> T:
+def until(look: Callable[[], T], what: str, seconds: float = 40.0, pause: float = 0.01) -> T:
     """Return the first true value of ``look``; fails, naming ``what``, when none comes in time."""
     deadline = time.monotonic() + seconds
     while not (found := look()):
@@ -128,12 +128,12 @@ class Supervised:
         """The job's state in the store."""
         return str(self.record(job_id).get("state"))
 
-    def ended(self, job_id: str, seconds: float = 30.0) -> dict[str, Any]:
+    def ended(self, job_id: str, seconds: float = 40.0) -> dict[str, Any]:
         """Wait for the end of a job, without any command's help; return its record."""
         until(lambda: self.record(job_id).get("ended"), f"{job_id} ended (it is {self.record(job_id)})", seconds)
         return self.record(job_id)
 
-    def running(self, job_id: str, seconds: float = 20.0) -> dict[str, Any]:
+    def running(self, job_id: str, seconds: float = 40.0) -> dict[str, Any]:
         """Wait until the delegate's process is known; return the record."""
         until(lambda: self.record(job_id).get("delegate"), f"{job_id} runs", seconds)
         return self.record(job_id)
@@ -189,7 +189,7 @@ class Supervised:
         until(lambda: not set(daemons) & set(self.daemons()), "the killed supervisor is gone")
         return daemons[0] if daemons else 0
 
-    def nothing_left(self, seconds: float = 10.0) -> None:
+    def nothing_left(self, seconds: float = 40.0) -> None:
         """Assert that no delegate, nor anything one started, is left."""
         deadline = time.monotonic() + seconds
         while left := self.delegates():
@@ -201,8 +201,8 @@ class Supervised:
         try:
             if self.daemons():
                 with contextlib.suppress(subprocess.TimeoutExpired):
-                    self.osrc("supervisor", "stop", "--cancel", timeout=30)
-            deadline = time.monotonic() + 5
+                    self.osrc("supervisor", "stop", "--cancel", timeout=60)
+            deadline = time.monotonic() + 30
             while self.processes() and time.monotonic() < deadline:
                 time.sleep(0.02)
             left = self.processes()
@@ -212,7 +212,7 @@ class Supervised:
 
     def kill_all(self) -> None:
         """SIGKILL everything of this home."""
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + 30
         while (found := list(self._processes())) and time.monotonic() < deadline:
             for pid, _, _ in found:
                 kill(pid)

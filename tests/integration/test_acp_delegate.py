@@ -34,7 +34,7 @@ def talk(root: Path, mode: str, *words: str) -> tuple[int, list[dict[str, Any]],
     process = start(root, mode, *words)
     out, err = process.communicate(b"Do it.", timeout=60)
     assert b"Traceback" not in err
-    assert still_running(str(root), timeout_s=2) == []
+    assert still_running(str(root)) == []
     return process.returncode, [json.loads(line) for line in out.splitlines()], err
 
 
@@ -127,10 +127,10 @@ def test_a_signal_cancels_the_turn_and_ends_the_agent(tmp_path: Path, mode: str,
         until(lambda: len(still_running(str(tmp_path), timeout_s=0)) >= 2, "the agent runs")
     process.send_signal(number)
     rest = process.stdout.read()
-    assert process.wait(20) == 128 + number
+    assert process.wait(30) == 128 + number
     end = json.loads(rest.splitlines()[-1])
     assert (end["type"], end["failure"]) == ("end", "interrupted")
     process.stdout.close()
     assert process.stderr is not None
     process.stderr.close()
-    assert still_running(str(tmp_path), timeout_s=2) == []
+    assert still_running(str(tmp_path)) == []

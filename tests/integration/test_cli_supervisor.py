@@ -121,7 +121,7 @@ def test_an_older_supervisor_hands_over_and_its_job_goes_on(home: Supervised, tm
         second = home.osrc("bg", "--lane", "fake", "x")
         assert second.returncode == 0, shown(second)
         assert b"handing over from supervisor 0.0.1" in second.stderr
-        assert process.wait(timeout=30) == 0
+        assert process.wait(timeout=60) == 0
         go.touch()
         assert home.ended(job_id)["state"] == "done"
         assert home.result(job_id).strip() == "the answer"
@@ -135,7 +135,7 @@ def test_an_older_protocol_is_ended_and_replaced(home: Supervised) -> None:
     try:
         done = home.osrc("bg", "--lane", "fake", "x")
         assert done.returncode == 0, shown(done)
-        process.wait(timeout=30)
+        process.wait(timeout=60)
         assert home.supervisor()["protocol"] == 1
     finally:
         process.kill()
@@ -251,7 +251,7 @@ def test_a_job_asked_of_a_supervisor_that_is_killed_over_it_is_asked_for_again(h
     try:
         until((home.root / "supervisor.json").exists, "the first supervisor listens")
         job_id = home.bg({"end": "the answer"})
-        assert process.wait(10) == -signal.SIGKILL
+        assert process.wait(30) == -signal.SIGKILL
     finally:
         process.kill()
         process.wait()

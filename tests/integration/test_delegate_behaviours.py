@@ -257,5 +257,5 @@ def test_cancel_ends_what_ignores_term(home: Supervised) -> None:
     home.ok("cancel", job_id)
     record = home.ended(job_id, 10)
     assert (record["state"], record["exit"]) == ("canceled", 130)
-    until(lambda: not alive(child), "the daemon is gone too", 5)
+    until(lambda: not alive(child), "the daemon is gone too")
     home.nothing_left(2)

@@ -27,7 +27,7 @@ def started(home: Supervised, *actions: dict[str, object], **more: str) -> tuple
 def test_the_delegate_is_killed(home: Supervised) -> None:
     job_id, delegate, _ = started(home, {"say": "so far"})
     kill(delegate)
-    record = home.ended(job_id, 5)
+    record = home.ended(job_id)
     assert (record["state"], record["exit"]) == ("interrupted", 130)
     assert record["exit_status"]["signal"] == signal.SIGKILL
     home.nothing_left()
@@ -40,7 +40,7 @@ def test_the_shim_is_killed_and_the_delegate_goes_on_to_its_end(home: Supervised
     kill(record["shim"]["pid"])
     until(lambda: not alive(record["shim"]["pid"]), "the shim is gone")
     go.touch()
-    ended = home.ended(job_id, 5)
+    ended = home.ended(job_id)
     assert ended["state"] == "done"
     assert ended["exit_status"]["lost"] is True
     assert "lost" in ended["note"]
@@ -62,8 +62,8 @@ def test_the_shim_is_killed_and_what_the_delegate_leaves_is_ended(home: Supervis
     left = [pid_in(path) for path in pids]
     kill(record["shim"]["pid"])
     go.touch()
-    assert home.ended(job_id, 15)["state"] == "done?"
-    until(lambda: not any(map(alive, left)), "what it left was ended", 5)
+    assert home.ended(job_id)["state"] == "done?"
+    until(lambda: not any(map(alive, left)), "what it left was ended")
     home.nothing_left()
 
 
@@ -72,9 +72,9 @@ def test_delegate_and_shim_are_killed(home: Supervised, tmp_path: Path) -> None:
     child = pid_in(tmp_path / "child")
     kill(shim)
     kill(delegate)
-    record = home.ended(job_id, 5)
+    record = home.ended(job_id)
     assert (record["state"], record["exit_status"]["lost"]) == ("interrupted", True)
-    until(lambda: not alive(child), "what the delegate started was ended", 5)
+    until(lambda: not alive(child), "what the delegate started was ended")
     home.nothing_left()
 
 
@@ -86,7 +86,7 @@ def test_all_of_it_is_killed_and_the_next_supervisor_sees_that(home: Supervised)
     seen = json.loads(home.ok("status", job_id, "--json"))
     assert (seen["state"], seen["supervision"], seen["reason"]) == ("running", "none", None), "nobody has judged it"
     home.ok("supervisor", "restart")
-    assert home.ended(job_id, 5)["state"] == "interrupted"
+    assert home.ended(job_id)["state"] == "interrupted"
 
 
 def test_who_waits_for_a_job_whose_processes_are_all_gone_gets_the_verdict_on_what_it_said(home: Supervised) -> None:
@@ -99,7 +99,7 @@ def test_who_waits_for_a_job_whose_processes_are_all_gone_gets_the_verdict_on_wh
     assert (done.returncode, f"osrc wait {job_id}".encode() in done.stderr) == (1, True), shown(done)
     assert "verdict-due" in home.ok("classify", job_id)
     assert f"osrc wait {job_id}" in home.ok("status", job_id)
-    assert "all of it" in home.ok("logs", "-f", job_id, timeout=20), "nobody is left who could write more"
+    assert "all of it" in home.ok("logs", "-f", job_id), "nobody is left who could write more"
     assert home.supervisor() is None or not home.daemons(), "looking starts nothing"
     assert home.osrc("wait", job_id).returncode == 2
     assert home.record(job_id)["state"] == "done?"
@@ -124,24 +124,24 @@ def test_the_forking_process_is_stopped(home: Supervised, tmp_path: Path) -> Non
     (zygote,) = home.zygotes()
     kill(zygote, signal.SIGSTOP)
     second = home.bg({"record": str(tmp_path / "started")}, {"end": "two"})
-    assert home.ended(second, 25)["state"] == "done?"
+    assert home.ended(second)["state"] == "done?"
     assert len((tmp_path / "started").read_text().splitlines()) == 1
 
 
 def test_a_stopped_delegate_is_shown_and_goes_on(home: Supervised) -> None:
     job_id, delegate, _ = started(home)
     kill(delegate, signal.SIGSTOP)
-    until(lambda: home.state(job_id) == "stalled?", "it is shown as stalled", 3)
+    until(lambda: home.state(job_id) == "stalled?", "it is shown as stalled")
     assert "stopped" in home.record(job_id)["reason"]
     kill(delegate, signal.SIGCONT)
-    until(lambda: home.state(job_id) == "running", "it is shown as running again", 3)
+    until(lambda: home.state(job_id) == "running", "it is shown as running again")
     home.ok("cancel", "--now", job_id)
 
 
 def test_a_stopped_delegate_does_not_stay_for_ever(home: Supervised) -> None:
     job_id, delegate, _ = started(home, OSRC_STALL_WARN="0.5", OSRC_STALL_KILL="1.5")
     kill(delegate, signal.SIGSTOP)
-    record = home.ended(job_id, 15)
+    record = home.ended(job_id)
     assert (record["state"], record["exit"]) == ("wedged", 125)
     home.nothing_left()
 
@@ -197,7 +197,7 @@ def test_a_recycled_pid_is_a_stranger_that_nobody_touches(home: Supervised, stra
         spawn[name]["pid"] = stranger.pid
     path.write_text(json.dumps(spawn))
     home.ok("supervisor", "restart")
-    record = home.ended(job_id, 5)
+    record = home.ended(job_id)
     assert (record["state"], record["exit_status"]["lost"]) == ("interrupted", True)
     assert stranger.poll() is None
 
@@ -236,6 +236,6 @@ def test_a_shim_that_dies_before_the_gate_opens_costs_nothing(home: Supervised, 
     kill(home.record(blocker)["shim"]["pid"])
     os.kill(home.record(blocker)["delegate"]["pid"], signal.SIGKILL)
     home.ok("supervisor", "restart")
-    assert home.ended(job_id, 15)["state"] == "done?"
+    assert home.ended(job_id)["state"] == "done?"
     assert home.result(job_id) == "ran"
     assert len((tmp_path / "started").read_text().splitlines()) == 1

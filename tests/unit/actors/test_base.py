@@ -85,7 +85,7 @@ def test_a_told_message_that_raises_is_a_crash(tree, raised):
     handle, _ = worker(tree)
     other, log = worker(tree, name="other")
     handle.tell(raised)
-    assert handle.wait_down(5)
+    assert handle.wait_down(30)
     eventually(lambda: tree[2])
     down = tree[2][0]
     assert isinstance(down, ChildDown)
@@ -102,21 +102,21 @@ def test_an_asked_message_that_raises_is_the_same_crash(tree, raised):
     answer = ask(handle, raised, 5)
     assert isinstance(answer, Refused)
     assert answer.code is RefusalCode.SUPERVISOR_BUSY, "it may have been done"
-    assert handle.wait_down(5)
+    assert handle.wait_down(30)
     assert eventually(lambda: tree[2])[0].error.startswith(type(raised).__name__)
 
 
 @pytest.mark.parametrize("raised", RAISED, ids=lambda e: type(e).__name__)
 def test_a_start_that_raises_is_a_crash(tree, raised):
     handle, _ = worker(tree, raised)
-    assert handle.wait_down(5)
+    assert handle.wait_down(30)
     assert eventually(lambda: tree[2])[0].error.startswith(type(raised).__name__)
 
 
 def test_an_exception_while_stopping_is_a_crash(tree):
     handle, log = worker(tree)
     handle.tell(Stop("raise"))
-    assert handle.wait_down(5)
+    assert handle.wait_down(30)
     assert eventually(lambda: tree[2])[0].error == "ValueError: in stopping"
     assert ("stopping", "raise") in log
 
@@ -124,7 +124,7 @@ def test_an_exception_while_stopping_is_a_crash(tree):
 def test_an_ordered_stop_is_no_crash(tree):
     handle, log = worker(tree)
     handle.tell(Stop("because"))
-    assert handle.wait_down(5)
+    assert handle.wait_down(30)
     assert eventually(lambda: tree[2]) == [ChildDown("worker", 1, None)]
     assert ("stopping", "because") in log
 
@@ -132,14 +132,14 @@ def test_an_ordered_stop_is_no_crash(tree):
 def test_an_actor_that_ends_itself_is_no_crash(tree):
     handle, _ = worker(tree)
     handle.tell("finish")
-    assert handle.wait_down(5)
+    assert handle.wait_down(30)
     assert eventually(lambda: tree[2]) == [ChildDown("worker", 1, None)]
 
 
 def test_an_unknown_message_is_a_crash(tree):
     handle, _ = worker(tree)
     handle.tell(object())
-    assert handle.wait_down(5)
+    assert handle.wait_down(30)
 
 
 def test_a_constructor_that_raises_raises_in_start(tree):
@@ -160,11 +160,11 @@ def test_queries_that_wait_are_refused_at_the_end(tree, end):
     handle, _ = worker(tree)
     barrier = Barrier()
     handle.tell(barrier)
-    barrier.entered.wait(5)
+    barrier.entered.wait(30)
     handle.tell(end)
     ports = queries(handle, "echo", "echo")
     barrier.leave.set()
-    codes = [port.wait(5).code for port in ports]
+    codes = [port.wait(30).code for port in ports]
     assert codes == [RefusalCode.STOPPING] * 2, "nothing was done"
 
 
@@ -172,10 +172,10 @@ def test_queries_whose_answer_was_put_off_are_refused_at_the_end(tree):
     handle, _ = worker(tree)
     answered, owed = queries(handle, "keep", "keep")
     handle.tell("answer")
-    assert (answered.wait(5), owed.wait(5)) == ("late", "late")
+    assert (answered.wait(30), owed.wait(30)) == ("late", "late")
     (late,) = queries(handle, "keep")
     handle.tell(ValueError("crash"))
-    assert late.wait(5).code is RefusalCode.SUPERVISOR_BUSY
+    assert late.wait(30).code is RefusalCode.SUPERVISOR_BUSY
 
 
 def test_the_first_answer_counts(tree):
@@ -204,7 +204,7 @@ def test_asking_has_a_timeout(tree):
 def test_asking_a_dead_or_missing_one_is_refused_at_once(tree):
     handle, _ = worker(tree)
     handle.tell(Stop("x"))
-    assert handle.wait_down(5)
+    assert handle.wait_down(30)
     eventually(lambda: tree[2])
     before = time.monotonic()
     assert ask(handle, "echo", 60).code is RefusalCode.STOPPING, "nothing was done"
@@ -229,7 +229,7 @@ def test_nobody_who_asks_while_an_actor_ends_waits_for_ever(tree):
             thread.start()
         handle.tell("finish")
         for thread in threads:
-            thread.join(10)
+            thread.join(30)
         assert len(answers) == 3
         assert "did not answer" not in answers[0].message
 
@@ -238,11 +238,11 @@ def test_an_actor_set_aside_takes_nothing_more_and_its_thread_ends(tree):
     handle, log = worker(tree)
     barrier = Barrier()
     handle.tell(barrier)
-    barrier.entered.wait(5)
+    barrier.entered.wait(30)
     (port,) = queries(handle, "echo")
     handle.tell("late word")
     handle.set_aside()
-    assert port.wait(5).code is RefusalCode.STOPPING
+    assert port.wait(30).code is RefusalCode.STOPPING
     assert not handle.tell("after")
     assert not handle.alive
     barrier.leave.set()
@@ -279,7 +279,7 @@ def test_the_directory_knows_the_newest_bearer_of_a_name(tree):
     assert directory.find("worker") is None
     for handle in (first, second):
         handle.tell(Stop("x"))
-        assert handle.wait_down(5)
+        assert handle.wait_down(30)
 
 
 def test_an_actor_can_be_found_from_its_start_on(tree):
@@ -297,14 +297,14 @@ def test_an_actor_can_be_found_from_its_start_on(tree):
     eventually(lambda: seen)
     assert handle.same(seen[0])
     handle.tell(Stop("x"))
-    assert handle.wait_down(5)
+    assert handle.wait_down(30)
 
 
 def test_waiting_messages_are_counted(tree):
     handle, _ = worker(tree)
     barrier = Barrier()
     handle.tell(barrier)
-    barrier.entered.wait(5)
+    barrier.entered.wait(30)
     handle.tell("a")
     handle.tell("b")
     assert handle.waiting == 2

@@ -216,7 +216,7 @@ def test_a_cancel_ends_a_job_and_repeating_it_is_harmless(desk):
 def test_once_it_stops_nothing_new_is_taken(desk):
     assert isinstance(desk.one(kind="supervisor.stop", reason="shutdown"), Stopping)
     assert desk.submit().code in (RefusalCode.STOPPING, RefusalCode.SUPERVISOR_BUSY)
-    assert desk.tree.root.wait_down(20)
+    assert desk.tree.root.wait_down(30)
     assert names(desk.home.jobs_dir) == []
 
 
@@ -225,7 +225,7 @@ def test_a_follower_ends_with_the_tree(desk):
     follower = threading.Thread(target=lambda: replies.extend(desk.ask(kind="follow.events", follow=True)))
     follower.start()
     desk.tree.services.feed.close()
-    follower.join(20)
+    follower.join(30)
     assert isinstance(replies[-1], StreamEnded)
 
 
@@ -236,3 +236,23 @@ def test_live_figures_say_nothing_of_a_job_that_has_ended(desk) -> None:
     stale = {"note": "its process has ended; 3 MB of its output are still to be read", "progress": {"writes": 99}}
     desk.tree.services.board.put(job_id, stale)
     assert desk.view(job_id).jobs[0] == truth
+
+
+def test_quotas_are_set_by_the_words_that_people_use_and_taken_back(desk):
+    state = desk.one(kind="limits.set", lane="devin", model="glm", per_day=20, zone="local")
+    assert [(row["lane"], row["model"], row["used"], row["per_day"]) for row in state.quotas] == [
+        ("devin", "glm-5-2", 0, 20)
+    ]
+    desk.one(kind="limits.set", lane="any", model="opus", per_day=3)
+    assert len(desk.one(kind="limits.set", lane="fake", model="default", per_day=1).quotas) == 3
+    for lane, model, code in (
+        ("nowhere", "glm", RefusalCode.UNKNOWN_LANE),
+        ("any", "default", RefusalCode.NO_SUCH_LIMIT),
+        ("codex", "opus", RefusalCode.LANE_CONFLICT),
+    ):
+        assert desk.one(kind="limits.set", lane=lane, model=model, per_day=1).code is code
+    assert desk.one(kind="limits.clear", lane="devin", model="haiku").code is RefusalCode.NO_SUCH_LIMIT
+    assert desk.one(kind="limits.clear", lane="devin").code is RefusalCode.NO_SUCH_LIMIT
+    assert len(desk.one(kind="limits.clear", lane="devin", model="z-ai/glm-5.2").quotas) == 2
+    assert desk.one(kind="limits.clear").quotas == ()
+    assert desk.one(kind="view.limits").marks == ()

@@ -88,7 +88,7 @@ class Bench:
         """Hold the journal in a commit, so that what is told from now on waits together."""
         self.store.barrier = barrier = Barrier()
         self.append(fact("held"))
-        assert barrier.entered.wait(10)
+        assert barrier.entered.wait(30)
         return barrier
 
 
@@ -239,7 +239,7 @@ def test_a_late_waker_can_not_write(bench):
 def test_a_damaged_store_is_a_crash(bench):
     bench.store.fail_commits = [DamagedStore(message="damaged")]
     bench.append(fact("x"))
-    assert bench.journal.wait_down(5)
+    assert bench.journal.wait_down(30)
     assert "damaged" in eventually(lambda: bench.heard)[0].error
 
 
@@ -248,7 +248,7 @@ def test_an_ordered_stop_writes_what_is_in_hand_and_closes(bench):
     bench.append(fact("last"))
     bench.journal.tell(Stop("shutdown"))
     barrier.leave.set()
-    assert bench.journal.wait_down(5)
+    assert bench.journal.wait_down(30)
     assert bench.store.closed
     assert bench.causes() == ["held", "last"]
 
@@ -260,6 +260,6 @@ def test_an_ordered_stop_tries_held_ones_once_more_and_no_more(bench, healed):
     eventually(bench.clock.waiting)
     bench.append(fact("two"))
     bench.journal.tell(Stop("shutdown"))
-    assert bench.journal.wait_down(5)
+    assert bench.journal.wait_down(30)
     assert bench.store.closed
     assert bench.causes() == (["one", "two"] if healed else [])

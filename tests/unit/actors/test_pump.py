@@ -224,7 +224,7 @@ def test_following_again_starts_at_the_first_byte(bench):
 
 def test_a_dead_actor_is_forgotten(bench):
     bench.handle.tell(Stop("x"))
-    assert bench.handle.wait_down(5)
+    assert bench.handle.wait_down(30)
     bench.write("out.log", b"x")
     bench.follow()
     eventually(lambda: bench.pump.offsets("j") == {})

@@ -178,11 +178,11 @@ ASKED = {
 def test_each_dialect_says_the_sentence(dialect: str) -> None:
     with ScriptedModel(SENTENCE) as model:
         body = json.dumps({"model": "m", "stream": True, "said": "hello"}).encode()
-        with urllib.request.urlopen(urllib.request.Request(model.url + ASKED[dialect], body), timeout=20) as answer:
+        with urllib.request.urlopen(urllib.request.Request(model.url + ASKED[dialect], body), timeout=60) as answer:
             assert answer.headers["content-type"] == "text/event-stream"
             lines = answer.read().decode().split("\n\n")
         whole = urllib.request.Request(model.url + ASKED[dialect].replace(":streamG", ":g"), b"\xff not json")
-        with urllib.request.urlopen(whole, timeout=20) as answer:
+        with urllib.request.urlopen(whole, timeout=60) as answer:
             assert SENTENCE in json.dumps(json.load(answer))
         assert model.heard == [body, b"\xff not json"]
     data = [line.partition("data: ")[2] for line in lines if line.strip()]
@@ -192,9 +192,9 @@ def test_each_dialect_says_the_sentence(dialect: str) -> None:
 
 def test_what_is_no_question_is_not_heard() -> None:
     with ScriptedModel(SENTENCE) as model:
-        with urllib.request.urlopen(f"{model.url}/v1/models", timeout=20) as answer:
+        with urllib.request.urlopen(f"{model.url}/v1/models", timeout=60) as answer:
             assert json.load(answer)["data"]
         for path, said in (("/v1/messages/count_tokens", {"input_tokens": 100}), ("/telemetry", {})):
-            with urllib.request.urlopen(urllib.request.Request(model.url + path, b"{}"), timeout=20) as answer:
+            with urllib.request.urlopen(urllib.request.Request(model.url + path, b"{}"), timeout=60) as answer:
                 assert json.load(answer) == said
         assert model.heard == []

@@ -112,7 +112,7 @@ class Tree:
     def crash(self, name: str, error=None) -> None:
         handle = self.directory.find(name)
         handle.tell(error or ValueError("boom"))
-        assert handle.wait_down(5)
+        assert handle.wait_down(30)
         self.settle()
 
     def incarnation(self, name: str):
@@ -272,7 +272,7 @@ def test_a_child_that_can_never_start_takes_the_supervisor_down(tree):
     for _ in range(50):
         tree.clock.advance(0.1)
         tree.settle()
-    assert tree.top.wait_down(5)
+    assert tree.top.wait_down(30)
     assert tree.only("stop") == [("stop", "b", "restart")]
     assert "gave up on a" in eventually(lambda: tree.heard)[0].error
 
@@ -287,7 +287,7 @@ def test_out_of_its_own_budget_a_child_is_given_up_and_the_children_are_stopped_
     tree.crash("b")
     tree.back("b", 3)
     tree.crash("b", ValueError("the third"))
-    assert tree.top.wait_down(5)
+    assert tree.top.wait_down(30)
     assert sorted(tree.only("stop")) == [("stop", "a", "restart"), ("stop", "c", "restart")]
     down = eventually(lambda: tree.heard)
     assert down == [ChildDown("top", 1, "GaveUp: gave up on b: ValueError: the third")]
@@ -310,7 +310,7 @@ def test_the_supervisors_own_budget_bounds_all_together(tree):
         tree.crash(name)
         tree.back(name, 2)
     tree.directory.find("e").tell(ValueError("one too many"))
-    assert tree.top.wait_down(5)
+    assert tree.top.wait_down(30)
     assert "too many crashes in top" in eventually(lambda: tree.heard)[0].error
     assert {entry[1] for entry in tree.only("stop")} == set("abcdf")
 
@@ -339,7 +339,7 @@ def test_where_order_means_something_the_stop_is_one_by_one_in_reverse(tree):
     tree.settle()
     assert tree.only("stop") == [("stop", "c", "shutdown")], "b waits until c is down"
     tree.clock.advance(5.0)
-    assert tree.top.wait_down(5)
+    assert tree.top.wait_down(30)
     assert tree.only("stop") == [("stop", "c", "shutdown"), ("stop", "b", "shutdown"), ("stop", "a", "shutdown")]
     assert eventually(lambda: tree.heard) == [ChildDown("top", 1, None)]
 
@@ -353,7 +353,7 @@ def test_where_it_means_nothing_all_are_stopped_at_once_and_the_deadline_holds(t
     eventually(lambda: len(tree.only("stop")) == 3)
     assert tree.top.alive
     tree.clock.advance(3.0)
-    assert tree.top.wait_down(5)
+    assert tree.top.wait_down(30)
     assert tree.only("ended") == []
 
 
@@ -366,7 +366,7 @@ def test_a_supervisor_that_stops_starts_nobody(tree):
     tree.top.tell(tree.spec("late"))
     tree.settle()
     tree.clock.advance(5)
-    assert tree.top.wait_down(5)
+    assert tree.top.wait_down(30)
     assert tree.incarnation("b") is None
     assert ("start", "late", 1) not in tree.diary
 
@@ -378,10 +378,10 @@ def test_a_crashed_supervisor_refuses_what_is_its_own_and_goes_down_once_its_chi
     tree.top.tell(ValueError("mine"))
     port = ReplyPort()
     tree.top.tell(Query("children", port))
-    assert port.wait(5).code is RefusalCode.STOPPING
+    assert port.wait(30).code is RefusalCode.STOPPING
     tree.top.tell(tree.spec("late"))
     tree.clock.advance(4.0)
-    assert tree.top.wait_down(5)
+    assert tree.top.wait_down(30)
     assert eventually(lambda: tree.heard) == [ChildDown("top", 1, "ValueError: mine")]
     assert ("start", "late", 1) not in tree.diary
 
@@ -394,7 +394,7 @@ def test_a_crash_while_stopping_still_stops_the_children(tree):
     tree.top.tell(ValueError("on the way"))
     eventually(lambda: len(tree.only("stop")) == 2)
     tree.clock.advance(5)
-    assert tree.top.wait_down(5)
+    assert tree.top.wait_down(30)
     assert eventually(lambda: tree.heard)[0].error == "ValueError: on the way"
 
 
@@ -404,7 +404,7 @@ def test_a_crash_while_stopping_still_stops_the_children(tree):
 def stall(tree, name: str) -> Barrier:
     barrier = Barrier()
     tree.directory.tell(name, barrier)
-    assert barrier.entered.wait(5)
+    assert barrier.entered.wait(30)
     return barrier
 
 
@@ -504,7 +504,7 @@ def test_three_hundred_children_in_a_storm(tree, allowed):
             break
         ask(tree.top, "children", 10)
     stop.set()
-    loader.join(5)
+    loader.join(30)
     if allowed:
         for _ in range(100):
             tree.clock.advance(10.0)
@@ -515,6 +515,6 @@ def test_three_hundred_children_in_a_storm(tree, allowed):
         assert sum(lives) - len(lives) == len(tree.only("ended")) > 300
     else:
         eventually(lambda: not tree.top.alive)
-        assert tree.top.wait_down(10)
+        assert tree.top.wait_down(30)
         assert "too many crashes" in eventually(lambda: tree.heard)[0].error
         assert not any(h is not None and h.alive for h in map(tree.directory.find, names))

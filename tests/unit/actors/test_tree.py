@@ -1,11 +1,13 @@
 """Ending and looking at process trees: everything of ours, nothing of anyone else's."""
 
+import itertools
 import os
 import signal
 import subprocess
 import sys
 import threading
 import time
+from types import SimpleNamespace
 
 import pytest
 from fakes.actors import eventually, mailbox
@@ -21,6 +23,7 @@ from outsourcerer.state.processes import snapshot
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks at processes through /proc")
 
+PATIENCE_S = 30.0
 JOB = new_job_id(time.time(), os.urandom(6))
 
 
@@ -66,7 +69,10 @@ TREES = {
     "own session": "subprocess.Popen(['sleep', '300'], start_new_session=True)",
     "double fork": "os.fork() or (os.setsid(), os.fork() and os._exit(0), os.execvp('sleep', ['sleep', '300']))",
     "deaf": "signal.signal(signal.SIGTERM, signal.SIG_IGN)",
-    "deaf child": "subprocess.Popen([sys.executable, '-c', 'import signal, time; signal.signal(15, 1); time.sleep(300)']); time.sleep(0.3)",
+    "deaf child": (
+        "subprocess.Popen([sys.executable, '-c', 'import signal, time; signal.signal(15, signal.SIG_IGN); print(1, flush=True);"
+        " time.sleep(300)'], stdout=subprocess.PIPE).stdout.readline()"
+    ),
     "stopped child": "os.kill(subprocess.Popen(['sleep', '300']).pid, signal.SIGSTOP)",
 }
 
@@ -78,7 +84,7 @@ def test_a_whole_tree_is_ended_and_a_stranger_is_not_touched(family):
         if len(bearers(JOB)) > 1:
             eventually(lambda: len(pids(family.identity)) >= 2)
         assert end_tree(JOB, family.identity, None, 0.5) == ()
-        family.process.wait(5)
+        family.process.wait(PATIENCE_S)
         assert bearers(JOB) == []
         assert stranger.poll() is None
     finally:
@@ -86,29 +92,49 @@ def test_a_whole_tree_is_ended_and_a_stranger_is_not_touched(family):
         stranger.wait()
 
 
+POLITE = "signal.signal(signal.SIGTERM, lambda *_: sys.exit(7))"
+
+
+@pytest.mark.parametrize("family", [POLITE], indirect=True)
 def test_a_tree_is_asked_to_leave_first(family):
-    marker = "import signal, sys"
-    polite = Family(
-        f"{marker}\nsignal.signal(signal.SIGTERM, lambda *_: sys.exit(7))", job="20270115-080000-00000000000a"
-    )
+    assert end_tree(JOB, family.identity, None, PATIENCE_S) == ()
+    assert family.process.wait(PATIENCE_S) == 7
+
+
+@pytest.mark.parametrize("family", [POLITE.replace("sys.exit(7)", "time.sleep(1) or sys.exit(7)")], indirect=True)
+def test_a_machine_that_stood_still_gave_nobody_time_to_leave(family, monkeypatch):
+    clock = itertools.count(0.0, 1000.0)
+    monkeypatch.setattr(tree, "time", SimpleNamespace(monotonic=lambda: next(clock), sleep=time.sleep))
+    assert end_tree(JOB, family.identity, None, 500.0) == ()
+    assert family.process.wait(PATIENCE_S) == 7
+
+
+@pytest.mark.parametrize("family", [POLITE], indirect=True)
+def test_what_turns_up_later_is_asked_too(family, monkeypatch):
+    """The first look misses one of two."""
+    other = Family(POLITE)
+    real, looks = tree.tree_of, itertools.count()
+
+    def look(*words):
+        return [row for row in real(*words) if next(looks) > 1 or row.pid == family.process.pid]
+
+    monkeypatch.setattr(tree, "tree_of", look)
     try:
-        end_tree("20270115-080000-00000000000a", polite.identity, None, 5.0)
-        assert polite.process.wait(5) == 7
+        assert end_tree(JOB, family.identity, None, PATIENCE_S) == ()
+        assert (family.process.wait(PATIENCE_S), other.process.wait(PATIENCE_S)) == (7, 7)
     finally:
-        polite.process.kill()
-        polite.process.wait()
-        polite.process.stdout.close()
+        other.close()
 
 
 def test_at_once_means_kill(family):
     end_tree(JOB, family.identity, None, 0.0)
-    assert family.process.wait(5) == -signal.SIGKILL
+    assert family.process.wait(PATIENCE_S) == -signal.SIGKILL
 
 
 def test_a_stopped_delegate_is_ended_too(family):
     os.kill(family.process.pid, signal.SIGSTOP)
-    assert end_tree(JOB, family.identity, None, 1.0) == ()
-    assert family.process.wait(5) == -signal.SIGTERM
+    assert end_tree(JOB, family.identity, None, PATIENCE_S) == ()
+    assert family.process.wait(PATIENCE_S) == -signal.SIGTERM
 
 
 @pytest.mark.parametrize("family", [TREES["double fork"]], indirect=True)

@@ -52,7 +52,7 @@ def test_answers_and_logs_that_are_no_files(tmp_path: Path, kind: str) -> None:
             FIRST, state="done", exit=0, ended=1042.0, result_path=str(place), log_path=str(place)
         )
         for word in ("result", "logs"):
-            done = osrc(gateway.home, word, FIRST, timeout=20)
+            done = osrc(gateway.home, word, FIRST, timeout=60)
             assert done.returncode == 1, shown(done)
             assert f"can't read {place}: {WHY[kind]}" in done.stderr.decode()
             assert done.stdout == b""
@@ -63,7 +63,7 @@ def test_a_supervisor_log_that_is_no_file(tmp_path: Path, kind: str) -> None:
     home = tmp_path / "home"
     home.mkdir(mode=0o700)
     _put(home / "supervisor.log", kind)
-    done = osrc(home, "supervisor", "logs", timeout=20)
+    done = osrc(home, "supervisor", "logs", timeout=60)
     assert done.returncode == 1, shown(done)
     assert f"can't read {home}/supervisor.log: {WHY[kind]}" in done.stderr.decode()
     assert done.stdout == b""
@@ -74,6 +74,6 @@ def test_a_config_file_that_is_a_pipe(tmp_path: Path) -> None:
     place.parent.mkdir(parents=True)
     os.mkfifo(place)
     for words in (("config", "show"), ("config", "set", "poll", "1"), ("doctor",)):
-        done = osrc(tmp_path / "home", *words, timeout=20, XDG_CONFIG_HOME=str(tmp_path / "c"))
+        done = osrc(tmp_path / "home", *words, timeout=60, XDG_CONFIG_HOME=str(tmp_path / "c"))
         assert done.returncode == 1, shown(done)
         assert f"{place} is a pipe" in (done.stdout + done.stderr).decode()

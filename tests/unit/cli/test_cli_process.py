@@ -313,7 +313,7 @@ def test_run_outlives_its_supervisor(gateway: FakeGateway) -> None:
             gateway.cut()
             until(lambda count=count: gateway.kinds().count("follow.jobs") == count)
         finish(gateway, FIRST)
-        out, err = process.communicate(timeout=30)
+        out, err = process.communicate(timeout=60)
     finally:
         process.kill()
     assert (process.returncode, out) == (0, b"the answer\n"), err
@@ -325,7 +325,7 @@ def test_ctrl_c_cancels_the_job(gateway: FakeGateway) -> None:
     process = start(gateway.home, "run", "x")
     until(lambda: "follow.jobs" in gateway.kinds())
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=30)
+    out, err = process.communicate(timeout=60)
     assert (process.returncode, out) == (130, b""), err
     assert b"Traceback" not in err
     cancels = [body for body in gateway.requests if body["kind"] == "job.cancel"]
@@ -343,7 +343,7 @@ def test_ctrl_c_twice_ends_it_at_once(gateway: FakeGateway) -> None:
     process.send_signal(signal.SIGINT)
     until(lambda: gateway.kinds().count("follow.jobs") == 2)
     process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=30)
+    _, err = process.communicate(timeout=60)
     assert process.returncode == 130, err
     assert [body["at_once"] for body in gateway.requests if body["kind"] == "job.cancel"] == [False, True]
 
@@ -353,7 +353,7 @@ def test_term_cancels_too(gateway: FakeGateway) -> None:
     process = start(gateway.home, "run", "x")
     until(lambda: "follow.jobs" in gateway.kinds())
     process.send_signal(signal.SIGTERM)
-    _, err = process.communicate(timeout=30)
+    _, err = process.communicate(timeout=60)
     assert process.returncode == 143, err
 
 
@@ -361,7 +361,7 @@ def test_a_lost_terminal_leaves_the_job_running(gateway: FakeGateway) -> None:
     process = start(gateway.home, "run", "x")
     until(lambda: "follow.jobs" in gateway.kinds())
     process.send_signal(signal.SIGHUP)
-    _, err = process.communicate(timeout=30)
+    _, err = process.communicate(timeout=60)
     assert process.returncode == 129, err
     assert "job.cancel" not in gateway.kinds()
     assert f"osrc watch {FIRST}" in err.decode().splitlines()[-1]
@@ -396,7 +396,7 @@ def test_the_live_line_is_drawn_on_a_terminal_only(gateway: FakeGateway) -> None
             ended = True
             finish(gateway, FIRST)
     os.close(leader)
-    assert process.communicate(timeout=30)[0] == b"the answer\n"
+    assert process.communicate(timeout=60)[0] == b"the answer\n"
     assert b"\r\x1b[K" in seen
     assert b"R3 W1 B2" in seen
     assert "0:42 · running".encode() in seen
@@ -435,7 +435,7 @@ def test_ctrl_c_in_wait_leaves_the_job_alone(gateway: FakeGateway) -> None:
     process = start(gateway.home, "wait", FIRST)
     until(lambda: "follow.jobs" in gateway.kinds())
     process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=30)
+    _, err = process.communicate(timeout=60)
     assert process.returncode == 130
     assert b"Traceback" not in err
     assert "job.cancel" not in gateway.kinds()
@@ -449,7 +449,7 @@ def test_watch_tells_each_change_once(gateway: FakeGateway) -> None:
     assert b"running" in process.stdout.readline()
     assert b"stalled?" in process.stdout.readline()
     gateway.change(FIRST, **ENDED)
-    out, err = process.communicate(timeout=30)
+    out, err = process.communicate(timeout=60)
     assert process.returncode == 0, err
     assert len(out.splitlines()) == 1
 
@@ -510,7 +510,7 @@ def test_logs_follow_to_the_end(gateway: FakeGateway, tmp_path: Path) -> None:
         file.write(b"second\n")
     assert process.stdout.readline() == b"second\n"
     gateway.change(FIRST, **ENDED)
-    assert process.wait(timeout=30) == 0
+    assert process.wait(timeout=60) == 0
     process.communicate()
 
 

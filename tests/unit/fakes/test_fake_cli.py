@@ -7,12 +7,12 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 from fakes.fake_cli import read_marker_id
 from fakes.lanes import FAKE_CLI, fake_argv, install_fake_lanes, lane_toml, steps
+from fakes.osrc_process import until
 from outsourcerer.lanes import markers
 from outsourcerer.lanes.contract import Host, Launch, Locality, Task
 from outsourcerer.lanes.registry import all_lanes
@@ -25,7 +25,7 @@ MARKER = markers.mint(bytes(range(8)))
 
 
 def fake(
-    prompt: str = "", *words: str, format_: str = "osrc-jsonl", timeout_s: float = 30
+    prompt: str = "", *words: str, format_: str = "osrc-jsonl", timeout_s: float = 60
 ) -> subprocess.CompletedProcess[bytes]:
     argv = [sys.executable, "-I", "-S", str(FAKE_CLI), "--format", format_, *words]
     return subprocess.run(argv, input=prompt.encode(), capture_output=True, timeout=timeout_s, check=False)
@@ -36,10 +36,7 @@ def lines(done: subprocess.CompletedProcess[bytes]) -> list[dict[str, object]]:
 
 
 def wait_gone(pid: int) -> None:
-    end = time.monotonic() + 10
-    while Path(f"/proc/{pid}").exists() and time.monotonic() < end:
-        time.sleep(0.01)
-    assert not Path(f"/proc/{pid}").exists()
+    until(lambda: not Path(f"/proc/{pid}").exists())
 
 
 @pytest.mark.parametrize("name", ["fake", "fake-text", "fake-buffered"])
@@ -57,7 +54,7 @@ def test_its_lanes_are_real_lanes(tmp_path: Path, name: str) -> None:
     )
     launch = lane.plan(task, Host(environment={}, executables={}))
     assert isinstance(launch, Launch)
-    done = subprocess.run(launch.argv, input=launch.stdin, capture_output=True, timeout=30, check=True)
+    done = subprocess.run(launch.argv, input=launch.stdin, capture_output=True, timeout=60, check=True)
     parser = lane.parser(task)
     events = markers.MarkerScanner(MARKER).scan(parser.feed(done.stdout) + parser.finish(ExitStatus(code=0)))
     assert [(event.marker, event.signed) for event in events if isinstance(event, Marked)] == [(MarkerKind.DONE, True)]
@@ -128,7 +125,7 @@ def test_a_grandchild_keeps_stdout_open_after_the_end(tmp_path: Path) -> None:
         assert process.stdout is not None
         process.stdin.write(prompt)
         process.stdin.close()
-        assert process.wait(10) == 0
+        assert process.wait(30) == 0
         child = int(note.read_text())
         assert os.getsid(child) != os.getsid(os.getpid())
         os.kill(child, signal.SIGKILL)  # closes the last writer: reading to the end is now possible
@@ -139,7 +136,7 @@ def test_a_daemon_belongs_to_nobody(tmp_path: Path) -> None:
     note = tmp_path / "pid"
     argv = [sys.executable, "-I", "-S", str(FAKE_CLI)]
     prompt = steps({"daemon": 60, "pid_file": str(note)}).encode()
-    subprocess.run(argv, input=prompt, stdout=subprocess.DEVNULL, timeout=30, check=True)
+    subprocess.run(argv, input=prompt, stdout=subprocess.DEVNULL, timeout=60, check=True)
     daemon = int(note.read_text())
     assert Path(f"/proc/{daemon}/stat").read_text().rpartition(")")[2].split()[1] != str(os.getpid())
     os.kill(daemon, signal.SIGKILL)
@@ -157,14 +154,12 @@ def test_term_can_be_ignored_but_kill_cannot(tmp_path: Path) -> None:
         steps({"ignore": ["TERM"]}, {"write": str(ready)}, {"sleep": 60}),
     ]
     with subprocess.Popen(argv, stdout=subprocess.DEVNULL) as process:
-        end = time.monotonic() + 10
-        while not ready.exists() and time.monotonic() < end:
-            time.sleep(0.01)
+        until(ready.exists)
         process.terminate()
         with pytest.raises(subprocess.TimeoutExpired):
             process.wait(0.3)
         process.kill()
-        assert process.wait(10) == -9
+        assert process.wait(30) == -9
 
 
 def test_floods_and_long_lines_have_their_size() -> None:

@@ -109,6 +109,14 @@ def test_why_it_failed_is_in_the_result(text: str, failure: FailureKind) -> None
     assert replayed.seen.turn.failure is failure
 
 
+def test_an_error_event_explains_an_end_without_a_result() -> None:
+    out = lines(agent(type="error", error={"message": "The usage limit has been reached"}, recoverable=False))
+    replayed = reading(LANE, out, status=ExitStatus(code=1))
+    assert replayed.seen.unrecognised == 0
+    assert replayed.seen.turn is not None
+    assert replayed.seen.turn.failure is FailureKind.PLAN_LIMIT
+
+
 def test_words_about_limits_in_an_answer_are_no_failure() -> None:
     text = "Weekly limit reached is what it says at 429; insufficient credits too."
     assert reading(LANE, lines(ended("completed", text))).row[:2] == ("done?", "unverified")

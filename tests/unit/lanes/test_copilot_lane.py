@@ -9,7 +9,7 @@ from fakes.recorded import TASK, cases, reading, replay
 from outsourcerer.lanes.contract import Host, Launch, Posture, ProbeFacts, Stream, Task
 from outsourcerer.lanes.registry import builtin
 from outsourcerer.messages.job import ExitStatus, TokenUsage
-from outsourcerer.messages.lane_events import LaneEvent, Retrying, UsageReported
+from outsourcerer.messages.lane_events import FailureKind, LaneEvent, Retrying, UsageReported
 from outsourcerer.messages.refusals import RefusalCode, Refused
 from outsourcerer.messages.vocabulary import Effort, Verb
 
@@ -204,6 +204,25 @@ def test_a_spent_quota_is_a_plan_limit() -> None:
     ):
         out = lines({"type": "session.error", "data": error}, {"type": "result", "exitCode": 1})
         assert reading(LANE, out, status=ExitStatus(code=1)).verdict.outcome == "plan-limit"
+
+
+@pytest.mark.parametrize(
+    ("body", "until"),
+    [
+        ('{"type":"usage_limit_reached","resets_at":1796046005}', 1796046005),
+        ('{"resets_at":"soon"}', None),
+        ("The usage limit has been reached", None),
+        ("[" * 5000, None),
+        (7, None),
+    ],
+)
+def test_when_a_limit_ends_is_in_the_provider_s_own_words(body: object, until: float | None) -> None:
+    failure = {"type": "model.call_failure", "data": {"statusCode": 429, "errorMessage": body}}
+    error = {"errorType": "rate_limit", "message": "429 The usage limit has been reached", "statusCode": 429}
+    out = lines(failure, {"type": "session.error", "data": error}, {"type": "result", "exitCode": 1})
+    turn = reading(LANE, out, status=ExitStatus(code=1)).seen.turn
+    assert turn is not None
+    assert (turn.failure, turn.until) == (FailureKind.PLAN_LIMIT, until)
 
 
 def test_an_error_that_it_got_over_is_none() -> None:

@@ -167,6 +167,14 @@ def test_the_reason_comes_before_the_end_and_is_kept() -> None:
     assert (alone.verdict.outcome, alone.seen.turn.message) == ("failed", "Exec failed")
 
 
+def test_a_payment_that_is_due_is_a_plan_limit() -> None:
+    out = lines(
+        {"type": "error", "source": "agent_loop", "message": "402 Payment Required"},
+        {"type": "error", "source": "cli", "message": "Exec failed"},
+    )
+    assert reading(LANE, out, status=ExitStatus(code=1)).verdict.outcome == "plan-limit"
+
+
 def test_refused_tools_are_named() -> None:
     assert replay(LANE, FOLDER, "wall").verdict.note == "2 tool uses refused (Create, Execute)"
 

@@ -13,7 +13,7 @@ from outsourcerer.lanes.contract import Host, Launch, Posture, ProbeFacts, Strea
 from outsourcerer.lanes.opencode.rules import config, permission
 from outsourcerer.lanes.registry import builtin
 from outsourcerer.messages.job import ExitStatus, TokenUsage
-from outsourcerer.messages.lane_events import FailureKind, TurnEnded
+from outsourcerer.messages.lane_events import FailureKind, LaneEvent, Retrying, TurnEnded
 from outsourcerer.messages.refusals import RefusalCode, Refused
 from outsourcerer.messages.vocabulary import Effort, Verb
 
@@ -157,6 +157,74 @@ def test_no_part_breaks_it(part: object) -> None:
         reading(LANE, lines({"type": kind, "sessionID": part, "part": part, "error": part}))
 
 
+# What only its log tells
+
+LOG = 'timestamp=2026-11-30T12:43:00.390Z level=ERROR run=348f34d1 message="{}" providerID=stub small=false {}\n'
+
+
+def logged(words: str) -> bytes:
+    return LOG.format("stream error", f"error.error={json.dumps(words)}").encode()
+
+
+def heard(*feeds: tuple[bytes, Stream], code: int = 0) -> list[LaneEvent]:
+    parser = LANE.parser(Task(verb=Verb.RUN, prompt="x", cwd="/"))
+    events = [event for data, stream in feeds for event in parser.feed(data, stream)]
+    return [*events, *parser.finish(ExitStatus(code=code))]
+
+
+def test_a_request_that_failed_is_a_retry_with_the_provider_s_words() -> None:
+    said = 'Rate limit "x" reached.\nPlease try again in 2s.'
+    answer = lines({"type": "text", "sessionID": "s", "part": {"text": "hi"}}, step("stop"))
+    events = heard((logged(f"AI_APICallError: {said}"), Stream.ERR), (answer, Stream.OUT))
+    assert [event.message for event in events if isinstance(event, Retrying)] == [said]
+    assert [event.ok for event in events if isinstance(event, TurnEnded)] == [True]
+
+
+def test_a_spent_plan_ends_the_turn_although_it_would_wait_for_hours() -> None:
+    events = heard((logged("AI_APICallError: The usage limit has been reached"), Stream.ERR))
+    assert [type(event) for event in events] == [TurnEnded]
+    (end,) = [event for event in events if isinstance(event, TurnEnded)]
+    assert (end.ok, end.failure, end.synthetic) == (False, FailureKind.PLAN_LIMIT, False)
+
+
+def test_an_error_line_after_it_says_more() -> None:
+    body = json.dumps({"error": {"resets_at": 1796046005}})
+    data = {"message": "The usage limit has been reached", "statusCode": 429, "responseBody": body}
+    error = lines({"type": "error", "sessionID": "s", "error": {"name": "APIError", "data": data}})
+    last = heard((logged("AI_APICallError: The usage limit has been reached"), Stream.ERR), (error, Stream.OUT))[-1]
+    assert isinstance(last, TurnEnded)
+    assert last.until == 1796046005
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        LOG.format("Failed to fetch models.dev", 'cause="The usage limit has been reached"').encode(),
+        b'He said: message="stream error" error.error="The usage limit has been reached"\n',
+        LOG.format("stream error", "error.error=none").encode(),
+        LOG.format("stream error", 'error.error="').encode(),
+    ],
+)
+def test_other_lines_say_nothing(line: bytes) -> None:
+    answer = lines({"type": "text", "sessionID": "s", "part": {"text": "hi"}}, step("stop"))
+    events = heard((line, Stream.ERR), (answer, Stream.OUT))
+    assert not [event for event in events if isinstance(event, Retrying)]
+    assert [event.ok for event in events if isinstance(event, TurnEnded)] == [True]
+
+
+@pytest.mark.parametrize("words", ["database is locked", "Failed query: \n  CREATE TABLE `workspace` (\n"])
+def test_a_database_that_is_being_made_is_no_task(words: str) -> None:
+    shown = f"\x1b[91m\x1b[1mError: \x1b[0mUnexpected error\n\n{words}\n".encode()
+    assert heard((shown, Stream.ERR), code=1)[-1].failure is FailureKind.LAUNCH
+
+
+def test_the_log_is_not_taken_for_its_last_words() -> None:
+    noise = LOG.format("Failed to fetch models.dev", 'cause="Transport error"').encode()
+    assert heard((noise, Stream.ERR), code=1)[-1].message == "OpenCode ended in the middle of its work"
+    refused = heard((noise, Stream.ERR), (logged("AI_APICallError: fetch failed"), Stream.ERR), code=1)[-1]
+    assert (refused.message, refused.failure) == ("fetch failed", FailureKind.TRANSPORT)
+
+
 # The command
 
 
@@ -165,7 +233,8 @@ def test_the_prompt_goes_over_stdin_and_no_title_is_asked_for() -> None:
     assert launch.stdin == b"do it"
     assert launch.argv == (
         "/bin/opencode",
-        *("run", "--format", "json", "--thinking", "--title=Outsourcerer job", "--agent=osrc-read"),
+        *("run", "--format", "json", "--thinking", "--print-logs", "--log-level=ERROR"),
+        *("--title=Outsourcerer job", "--agent=osrc-read"),
     )
     assert {"CLAUDECODE", "OPENCODE_PID", "OPENCODE_AUTO_SHARE"} <= launch.env_strip
 

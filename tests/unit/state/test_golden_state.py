@@ -1,12 +1,14 @@
 """Stores of every schema that was ever released load forever."""
 
 import sqlite3
+from datetime import UTC
 from pathlib import Path
 
 import pytest
 from fakes.state import NOW, facts_of_a_life, identity, job_id
 from outsourcerer.messages.facts import FACT
 from outsourcerer.messages.vocabulary import JobState
+from outsourcerer.state.limits_reader import marks, quotas, rooms
 from outsourcerer.state.reader import Reader
 from outsourcerer.state.schema import SCHEMA
 from outsourcerer.state.store import Store
@@ -50,3 +52,24 @@ def test_it_loads_with_every_job_and_fact(old):
     store.commit()
     assert store.last_seq() == 30
     store.close()
+
+
+def test_what_schema_2_knew_of_limits_loads(old):
+    if old_schema(old) < 2:
+        pytest.skip("it knew of none")
+    Store.open(old, now=NOW).close()
+    with Reader(old) as reader:
+        assert [(one.key, one.until) for one in marks(reader, NOW)] == [("pool:claude", 1795003600.0)]
+        assert [(one.lane, one.model, one.per_day, one.zone) for one in quotas(reader)] == [
+            ("devin", "glm-5-2", 20, "local"),
+            ("any", "sonnet", 5, "utc"),
+        ]
+        assert [room.used for room in rooms(reader, quotas(reader), NOW + 60, UTC)] == [1, 0]
+
+
+def old_schema(path):
+    db = sqlite3.connect(path)
+    try:
+        return db.execute("PRAGMA user_version").fetchone()[0]
+    finally:
+        db.close()

@@ -128,7 +128,7 @@ def test_an_attempt_is_claimed_once_whoever_races(folder):
     barrier = threading.Barrier(8)
 
     def race(number: int) -> None:
-        barrier.wait(10)
+        barrier.wait(30)
         if folder.claim(1, {"by": "shim", **identity(number + 1).model_dump()}):
             winners.append(number + 1)
 
@@ -136,7 +136,7 @@ def test_an_attempt_is_claimed_once_whoever_races(folder):
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(10)
+        thread.join(30)
     assert len(winners) == 1
     claim = folder.read_claim(1)
     assert (claim.by, claim.process.pid) == ("shim", winners[0])

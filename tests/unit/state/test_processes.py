@@ -16,7 +16,7 @@ linux = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 SLEEPER = [sys.executable, "-c", "import time; print('up', flush=True); time.sleep(300)"]
 
 
-def until(question, seconds=20.0):
+def until(question, seconds=40.0):
     """Poll; no sleeping for luck."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
@@ -32,7 +32,7 @@ def child():
     started.stdout.readline()
     yield started
     started.kill()
-    started.wait(20)
+    started.wait(30)
     started.stdout.close()
 
 
@@ -52,7 +52,7 @@ def test_a_process_through_its_life(child):
     child.kill()
     assert until(lambda: seen(identity) == "zombie")
     assert identify(child.pid) == identity, "a zombie still has its identity"
-    child.wait(20)
+    child.wait(30)
     assert seen(identity) == "gone"
     assert identify(child.pid) is None
 
@@ -152,7 +152,7 @@ def test_a_leader_that_ended_before_its_threads_is_seen_as_running():
         assert seen(identity) == "running"
     finally:
         child.kill()
-        child.wait(20)
+        child.wait(30)
         child.stdout.close()
 
 
@@ -176,5 +176,5 @@ def test_psutil_says_the_same(child, monkeypatch):
     assert until(lambda: judge(read_process(child.pid), other.started) == "stopped")
     child.kill()
     assert until(lambda: judge(read_process(child.pid), other.started) == "zombie")
-    child.wait(20)
+    child.wait(30)
     assert read_process(child.pid) is None

@@ -1,0 +1,129 @@
+"""``osrc limits``: which lanes refuse for now, and how many runs of a model a day may have."""
+
+from __future__ import annotations
+
+import re
+import time
+from typing import Any
+
+import click
+
+from ..errors import CliError
+from ..options import Command, Globals, Group
+from ..output import answer, answer_json
+from ..reach import Reach
+from ..render.lines import age
+from ..render.plain import one_line
+from ..render.table import columns
+
+_PER_DAY = re.compile(r"(\d{1,7})/(?:day|d)", re.ASCII)
+_MOST = 1_000_000
+
+
+class PerDay(click.ParamType[int]):
+    """So many runs a day: ``20/day``."""
+
+    name = "n/day"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:  # noqa: ANN401 - click's own signature
+        """Return the number."""
+        found = _PER_DAY.fullmatch(str(value).strip())
+        if found is None or int(found[1]) > _MOST:
+            self.fail(f"{str(value)[:40]!r} is no quota; write N/day, for example 20/day.", param, ctx)
+        return int(found[1])
+
+
+@click.group(cls=Group, invoke_without_command=True)
+@click.pass_context
+def limits(context: click.Context) -> None:
+    """Which lanes are down until when, and the daily quotas of models with what is used of them."""
+    if context.invoked_subcommand is None:
+        _show(context.ensure_object(Globals))
+
+
+@limits.command("status", cls=Command)
+@click.pass_obj
+def status(options: Globals) -> None:
+    """Print both. Nothing is started for it."""
+    _show(options)
+
+
+@limits.command("set", cls=Command)
+@click.argument("lane", metavar="LANE|any")
+@click.argument("model", metavar="MODEL")
+@click.argument("per_day", metavar="N/day", type=PerDay())
+@click.option("--reset", type=click.Choice(["utc", "local"]), default="utc", help="Whose midnight begins the day.")
+@click.pass_obj
+def set_quota(options: Globals, lane: str, model: str, per_day: int, reset: str) -> None:
+    """Let a model have N runs a day on a lane, or on all of them together (any).
+
+    MODEL is a word that osrc models knows, or "default" for the lane's own. A job that names a model whose
+    quota is used up is refused with the time of the reset; one that names none goes elsewhere.
+    """
+    body = {"kind": "limits.set", "lane": lane, "model": model, "per_day": per_day, "zone": reset}
+    _print(options, _change(options, body))
+
+
+@limits.command("clear", cls=Command)
+@click.argument("lane", metavar="[LANE", required=False)
+@click.argument("model", metavar="[MODEL]]", required=False)
+@click.option("--all", "everything", is_flag=True, help="Every mark and every quota.")
+@click.pass_obj
+def clear(options: Globals, lane: str | None, model: str | None, everything: bool) -> None:
+    """Take back the mark that holds a lane down, or with MODEL the quota of that model there."""
+    if everything == (lane is not None):
+        raise click.UsageError("Give a lane, or --all.")
+    body: dict[str, Any] = {"kind": "limits.clear", "lane": lane, "model": model}
+    _print(options, _change(options, {key: value for key, value in body.items() if value is not None}))
+
+
+def _change(options: Globals, body: dict[str, Any]) -> dict[str, Any]:
+    reach = Reach(options)
+    try:
+        return reach.request(body)
+    finally:
+        reach.close()
+
+
+def _show(options: Globals) -> None:
+    """Print what the state home says, read without a supervisor: it is in the store."""
+    import os  # noqa: PLC0415 - beside its only use
+
+    from ...state.limits_reader import marks, quotas, rooms  # noqa: PLC0415 - not for the other two
+    from ...state.limits_view import limits_object  # noqa: PLC0415 - as above
+    from ...state.local_zone import local_zone  # noqa: PLC0415 - as above
+    from ...state.reader import Reader  # noqa: PLC0415 - as above
+
+    now = time.time()
+    with Reader(f"{Reach(options).root}/state.db") as reader:
+        left = rooms(reader, quotas(reader), now, local_zone(os.environ))
+        _print(options, limits_object(marks(reader, now), left, now))
+
+
+def _print(options: Globals, state: dict[str, Any]) -> None:
+    now = time.time()
+    if options.json:
+        answer_json({"marks": state.get("marks", []), "quotas": state.get("quotas", [])})
+        return
+    rows = [("WHAT", "STATE", "UNTIL", "WHY")]
+    for mark in state.get("marks", ()):
+        sure = "" if mark["evidence"] == "confirmed" else " (unverified)"
+        what = str(mark["key"]).partition(":")[2]
+        rows.append((what, "down", _until(mark["until"], now), one_line(f"{mark['reason']}{sure}", 200)))
+    for quota in state.get("quotas", ()):
+        what = f"{quota['lane']}:{quota['model'] or 'default'}"
+        spent = quota["exhausted_until"]
+        word = f"{quota['used']}/{quota['per_day']}"
+        why = "refused by the service" if spent else "used up" if quota["full"] else ""
+        reset = _until(spent or quota["resets_at"], now)
+        rows.append((what, word, reset, f"{why + ', ' if why else ''}reset {quota['reset']}"))
+    if len(rows) == 1:
+        answer("no lane is marked down, and no quota is set")
+        return
+    answer("\n".join(columns(rows)))
+
+
+def _until(at: float, now: float) -> str:
+    if not 0 < at < 4e9:
+        raise CliError("state_damaged", "a time in the store makes no sense", "osrc limits clear --all")
+    return f"{time.strftime('%Y-%m-%d %H:%M', time.localtime(at))} (in {age(max(0.0, at - now))})"
