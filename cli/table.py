@@ -53,12 +53,9 @@ COMMANDS: Final[dict[str, Row]] = {
     "supervisor": Row("Steer", "supervisor", "supervisor", "The background process: status, stop, restart, logs."),
     "models": Row("Choose and pay", "models", "models", "Words that name models: lane, tier, price."),
     "lanes": Row("Choose and pay", "lanes", "lanes", "Who can run work here, and what is missing."),
-<<<<<<< HEAD
     "consent": Row("Safety", "consent", "consent", "Whether cloud lanes may get work: status, grant, revoke."),
     "posture": Row("Safety", "posture", "posture", "What holds before work is handed on; what is remembered."),
-=======
     "limits": Row("Choose and pay", "limits", "limits", "Lanes that are down, and daily quotas."),
->>>>>>> main
     "config": Row("Set up", "config", "config", "Settings: show, get, set, path."),
     "doctor": Row("Set up", "doctor", "doctor", "Check this machine; say what to fix."),
     "canary": Row("Set up", "canary", "canary", "Whether the CLIs here still are what was tested."),
