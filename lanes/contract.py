@@ -129,6 +129,37 @@ class Launch:
     """Who pays, where the environment decides otherwise than the lane says (an API key is set)."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionTask:
+    """A session as a lane sees it. What it is given later goes over its connection, never in argv."""
+
+    cwd: str
+    model: str | None = None
+    effort: Effort | None = None
+    conversation: str | None = None
+    """The CLI's own id of the conversation to go on with."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionLaunch:
+    """A live delegate to start: like ``Launch``, with the engine that talks with it."""
+
+    argv: tuple[str, ...]
+    engine: str
+    """Key of ``actors/transports/engine.py``'s table."""
+    options: Mapping[str, str | None] = field(default_factory=dict)
+    """What that engine wants to know: the model, the conversation, the words for an effort."""
+    env_set: Mapping[str, str] = field(default_factory=dict, repr=False)
+    env_strip: frozenset[str] = frozenset()
+    files: tuple[PrivateFile, ...] = ()
+    """Written into the session's folder, which ``{job}`` in argv stands for."""
+    notices: tuple[str, ...] = ()
+    billing: Billing | None = None
+
+
+SessionPlan = Callable[[SessionTask, Host], "SessionLaunch | Refused"]
+
+
 class Locality(StrEnum):
     """Whether what the lane is given leaves the machine."""
 
@@ -297,6 +328,8 @@ class Lane:
     needs: frozenset[Literal["server", "embedded", "bridge"]] = frozenset()
     """Facts of the host that cost something to find out and that this lane plans by."""
     default_tier: Tier = Tier.MID
+    sessions: Mapping[str, SessionPlan] = field(default_factory=dict)
+    """Transport (``native``, ``acp``, ``pty``) → how a session is started over it; the first is the default."""
     plan: Callable[[Task, Host], Launch | Refused]
     parser: Callable[[Task], Parser]
     classify: Callable[[Ending], FailureKind]

@@ -9,11 +9,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
-from ..messages.lane_events import FailureKind, TurnEnded
+from ..messages.vocabulary import FailureKind
 from . import phrases
-from .contract import Ending
-from .text import ending_kind
+
+if TYPE_CHECKING:
+    from ..messages.lane_events import TurnEnded
+    from .contract import Ending
 
 Phrases = phrases.Phrases
 
@@ -215,6 +218,8 @@ def classify(ending: Ending, extra: Phrases = ()) -> FailureKind:
     The CLI's own final event comes first, then how the process ended, then its words, then the
     statuses it was retrying on.
     """
+    from ..messages.lane_events import TurnEnded  # noqa: PLC0415 - a session's holder uses the words above without it
+
     turn = ending.turn if isinstance(ending.turn, TurnEnded) else None
     if ending.exit.error is not None:
         return FailureKind.LAUNCH
@@ -229,6 +234,8 @@ def classify(ending: Ending, extra: Phrases = ()) -> FailureKind:
 
 def _without_final(ending: Ending, turn: TurnEnded | None, extra: Phrases) -> FailureKind:
     """Classify an ending whose turn had no final event of the CLI's own."""
+    from .text import ending_kind  # noqa: PLC0415 - as above
+
     if turn is not None and turn.ok:
         return FailureKind.NONE
     if turn is not None and turn.failure not in (FailureKind.NONE, FailureKind.TASK):

@@ -16,7 +16,7 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
-from ..messages.lane_events import FailureKind
+from ..messages.vocabulary import FailureKind
 
 Phrases = Sequence[tuple[FailureKind, Sequence[str]]]
 

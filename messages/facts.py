@@ -12,6 +12,7 @@ from pydantic import Field, TypeAdapter
 
 from .base import Observation
 from .job import Cost, ExitStatus, Identity, JobId, JobRecord, Progress
+from .session import SessionFact
 from .vocabulary import JobState
 
 
@@ -200,6 +201,7 @@ Fact = Annotated[
     | JobEnding
     | JobEnded
     | JobRemoved
+    | SessionFact
     | LaneDown
     | LaneUp
     | QuotaSet

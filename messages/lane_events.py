@@ -13,31 +13,30 @@ from pydantic import Field, TypeAdapter
 
 from .base import Observation
 from .job import TokenUsage
+from .vocabulary import FailureKind, ToolKind
 
-
-class ToolKind(StrEnum):
-    """What a tool call can do to the world; the tally shown to people counts these."""
-
-    READ = "read"
-    WRITE = "write"
-    EXECUTE = "execute"
-    OTHER = "other"
-
-
-class FailureKind(StrEnum):
-    """Why a turn failed. In doubt it is ``TASK``, and a task failure is never retried elsewhere."""
-
-    NONE = "none"
-    TRANSPORT = "transport"
-    PLAN_LIMIT = "plan-limit"
-    RATE_LIMIT = "rate-limit"
-    AUTH = "auth"
-    PERMISSION = "permission"
-    MODEL_GONE = "model-gone"
-    OUTPUT_LIMIT = "output-limit"
-    INTERRUPTED = "interrupted"
-    LAUNCH = "launch"
-    TASK = "task"
+__all__ = [
+    "LANE_EVENT",
+    "ConversationStarted",
+    "Denied",
+    "FailureKind",
+    "GenerationNamed",
+    "LaneEvent",
+    "LimitReported",
+    "LimitWindow",
+    "Marked",
+    "MarkerKind",
+    "ModelObserved",
+    "Retrying",
+    "Spoke",
+    "Thought",
+    "ToolCalled",
+    "ToolFinished",
+    "ToolKind",
+    "TurnEnded",
+    "Unrecognised",
+    "UsageReported",
+]
 
 
 class MarkerKind(StrEnum):

@@ -65,6 +65,37 @@ class JobViews(Observation):
     omitted: int = 0
 
 
+SessionObject = dict[str, Any]
+"""The public session object of ``--json``, made by ``state/session_views.py``."""
+
+
+class SessionIsAccepted(Observation):
+    """The session is journalled and being started; its name is taken."""
+
+    kind: Literal["session_accepted"] = "session_accepted"
+    session: SessionObject
+    plan: Plan
+
+
+class IsGiven(Observation):
+    """It is journalled and in the session's inbox. What became of it, its ``delivery`` events say."""
+
+    kind: Literal["session_given"] = "session_given"
+    session_id: str
+    number: int
+    send_id: str
+    repeated: bool = False
+    """Whether that id had been given before; then nothing was added."""
+
+
+class SessionViews(Observation):
+    """Sessions as they are now."""
+
+    kind: Literal["session_views"] = "session_views"
+    sessions: tuple[SessionObject, ...]
+    omitted: int = 0
+
+
 class Event(Observation):
     """One journalled fact of a followed stream."""
 

@@ -98,5 +98,61 @@ TERMINAL_STATES = frozenset(
 
 LIVE_STATES = frozenset(set(JobState) - TERMINAL_STATES)
 
+
+class ToolKind(StrEnum):
+    """What a tool call can do to the world; the tally shown to people counts these."""
+
+    READ = "read"
+    WRITE = "write"
+    EXECUTE = "execute"
+    OTHER = "other"
+
+
+class FailureKind(StrEnum):
+    """Why a turn failed. In doubt it is ``TASK``, and a task failure is never retried elsewhere."""
+
+    NONE = "none"
+    TRANSPORT = "transport"
+    PLAN_LIMIT = "plan-limit"
+    RATE_LIMIT = "rate-limit"
+    AUTH = "auth"
+    PERMISSION = "permission"
+    MODEL_GONE = "model-gone"
+    OUTPUT_LIMIT = "output-limit"
+    INTERRUPTED = "interrupted"
+    LAUNCH = "launch"
+    TASK = "task"
+
+
+class SessionState(StrEnum):
+    """Every state a session can be in; the transitions are in ``state/session_machine.py``."""
+
+    STARTING = "starting"
+    TRUST = "trust"
+    """Its terminal shows a question whether the folder is trusted."""
+    LOGIN = "login"
+    """It wants a sign-in, or a way to sign in chosen."""
+    MENU = "menu"
+    """Its terminal shows some other menu."""
+    IDLE = "idle"
+    """It can be given something."""
+    WORKING = "working"
+    WAITING_APPROVAL = "waiting-approval"
+    """It asks whether it may do something: ``session answer``."""
+    LIMIT = "limit"
+    """It says that a limit of the plan is used up."""
+    UNKNOWN = "unknown"
+    """What was seen is not understood, and nothing is typed into it."""
+    EXITED = "exited"
+    """The program has ended."""
+    LOST = "lost"
+    """Its holder died; what it was in the middle of is not known."""
+
+    @property
+    def ended(self) -> bool:
+        """Whether nobody is there who could be given anything."""
+        return self in (SessionState.EXITED, SessionState.LOST)
+
+
 JOB_ID_PATTERN = r"^\d{8}-\d{6}-[0-9a-f]{12}$"
 """``YYYYmmdd-HHMMSS-xxxxxxxxxxxx`` (UTC, then 48 random bits)."""

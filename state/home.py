@@ -29,6 +29,7 @@ _MARKS = frozenset({"state.db", "state.db.rebuilt", "supervisor.lock", "supervis
 
 _OURS = _MARKS | {
     "jobs",
+    "sessions",
     "spool",
     "supervisor.log",
     "supervisor.start",
@@ -97,6 +98,15 @@ class Home:
         """User-declared lanes, one TOML file each."""
         return self.root / "lanes.d"
 
+    @property
+    def sessions_dir(self) -> Path:
+        """One folder per session."""
+        return self.root / "sessions"
+
+    def session_dir(self, session_id: str) -> Path:
+        """Return the folder of one session. ``session_id`` must be a valid id: it becomes a path."""
+        return self.root / "sessions" / session_id
+
     def job_dir(self, job_id: str) -> Path:
         """Return the folder of one job. ``job_id`` must be a valid id: it becomes a path."""
         return self.root / "jobs" / job_id
@@ -107,12 +117,12 @@ class Home:
         Folders that are missing are created 0700; one of ours that others may enter is tightened
         without a word. Refused, and left as it is: a symbolic link, something that is not a folder,
         another owner, a folder that is used for something else, a place that can't be written, a
-        disk without room. Eight system calls when all is well.
+        disk without room. Ten system calls when all is well.
         """
         root = os.fspath(self.root)
         _refuse_foreign(root)
         _private_folder(root, files, parents=True)
-        for name in ("jobs", "spool", "lanes.d"):
+        for name in ("jobs", "sessions", "spool", "lanes.d"):
             _private_folder(f"{root}/{name}", files)
         _prove_writable(root, files)
         _prove_room(root)
@@ -126,7 +136,7 @@ class Home:
         if not os.path.lexists(root):
             return False
         _refuse_foreign(root)
-        for name in ("", "/jobs", "/spool", "/lanes.d"):
+        for name in ("", "/jobs", "/sessions", "/spool", "/lanes.d"):
             if os.path.lexists(root + name):
                 _check_folder(root + name, _lstat(root + name))
         if not os.access(root, os.W_OK | os.X_OK):

@@ -6,6 +6,7 @@ belongs to one thread. It works while a supervisor writes, when none runs, and a
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import sqlite3
@@ -111,6 +112,58 @@ class Reader:
     def live(self) -> list[Record]:
         """Return every job that has not ended, oldest first."""
         return self._records("ended IS NULL ORDER BY accepted_at, job_id", ())
+
+    def sessions(self, limit: int = 40) -> tuple[list[Record], int]:
+        """Return the newest ``limit`` sessions (0: all), and how many were left out."""
+        if not self._has_sessions():
+            return [], 0
+        most = min(limit, _LARGEST) if limit > 0 else -1
+        found = self._session_records("1 ORDER BY accepted_at DESC, session_id DESC LIMIT ?", (most,))
+        return found, max(0, self._number("SELECT count(*) FROM sessions") - len(found))
+
+    def live_sessions(self) -> list[Record]:
+        """Return every session that has not ended, oldest first."""
+        if not self._has_sessions():
+            return []
+        return self._session_records("ended IS NULL ORDER BY accepted_at, session_id", ())
+
+    def session(self, session_id: str) -> Record | None:
+        """Return one session by its full id, or None."""
+        found = self._session_records("session_id = ?", (session_id,)) if self._has_sessions() else []
+        return found[0] if found else None
+
+    def resolve_session(self, token: str) -> list[Record]:
+        """Return the sessions a person may mean: the live one of that name; else the id or a prefix of it.
+
+        Else the newest ended one of that name. At most ``CANDIDATES``; empty when there is none.
+        """
+        if not token or not token.isprintable() or not self._has_sessions():
+            return []
+        live = self._session_records("name = ? AND ended IS NULL", (token,))
+        if live:
+            return live
+        if _ID_CHARACTERS.issuperset(token):
+            beyond = token[:-1] + chr(ord(token[-1]) + 1)
+            most = (token, beyond, CANDIDATES)
+            found = self._session_records("session_id >= ? AND session_id < ? ORDER BY session_id DESC LIMIT ?", most)
+            if found:
+                return found
+        return self._session_records("name = ? ORDER BY accepted_at DESC LIMIT 1", (token,))
+
+    def _has_sessions(self) -> bool:
+        """Whether this store is of a schema that knows sessions: an older one is only brought up by its writer."""
+        return bool(self._number("SELECT count(*) FROM sqlite_master WHERE name = 'sessions'"))
+
+    def _session_records(self, condition: str, values: tuple[Any, ...]) -> list[Record]:
+        # ``condition`` is one of this file's own; every value is bound.
+        rows = self._rows(f"SELECT record FROM sessions WHERE {condition}", values)  # noqa: S608 - see above
+        found = []
+        for (body,) in rows:
+            with contextlib.suppress(ValueError, TypeError, RecursionError):
+                record = json.loads(body)
+                if isinstance(record, dict):
+                    found.append(record)
+        return found
 
     def entries(
         self,

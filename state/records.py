@@ -34,17 +34,20 @@ from ..messages.facts import (
     SupervisorStopped,
 )
 from ..messages.job import Cost, JobRecord, Progress
+from ..messages.session import SessionFact
 from ..messages.vocabulary import JobState
 
 _NOTHING_SEEN = Progress()
 _COST_UNKNOWN = Cost()
 
 
-def apply(record: JobRecord | None, fact: Fact, at: float) -> JobRecord | None:
+def apply(record: JobRecord | None, fact: Fact, at: float) -> JobRecord | None:  # noqa: PLR0911 - one a kind
     """Return the record after ``fact``, which happened ``at`` epoch seconds. None: there is no such job (any more).
 
     Never raises. The same object comes back when nothing changed. The fact must be of the record's job.
     """
+    if isinstance(fact, SessionFact):
+        return record  # another table's: ``session_records.py``
     match fact:
         case JobAccepted():
             return fact.record if record is None else record

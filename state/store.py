@@ -22,12 +22,14 @@ from pydantic import ValidationError
 
 from ..messages.facts import Entry, Fact, JobAccepted, JobRemoved
 from ..messages.job import JobRecord
+from ..messages.session import SessionFact, SessionRecord
 from . import limits_store
 from .errors import DamagedStore, from_os_error, printable
 from .files import FILES, Files
 from .reader import Reader, refuse_irregular
 from .records import apply
 from .schema import SCHEMA, newer
+from .session_records import apply_session
 from .sqlite_errors import TROUBLE, from_sqlite_error
 
 __all__ = ["Reader", "Store", "public"]
@@ -41,6 +43,10 @@ INSERT INTO jobs (job_id, label, group_id, state, accepted_at, ended, record) VA
 ON CONFLICT (job_id) DO UPDATE SET
     label = excluded.label, group_id = excluded.group_id, state = excluded.state, ended = excluded.ended,
     record = excluded.record
+"""
+_SAVE_SESSION = """
+INSERT INTO sessions (session_id, name, cwd, state, accepted_at, ended, record) VALUES (?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (session_id) DO UPDATE SET state = excluded.state, ended = excluded.ended, record = excluded.record
 """
 
 
@@ -86,9 +92,12 @@ class Store:
             for fact in facts:
                 shown = public(fact)
                 job_id = getattr(fact, "job_id", None)
-                cursor = self._db.execute(_INSERT_FACT, (at, job_id, fact.kind, shown.model_dump_json()))
+                owner = getattr(fact, "session_id", None) if job_id is None else job_id
+                cursor = self._db.execute(_INSERT_FACT, (at, owner, fact.kind, shown.model_dump_json()))
                 entries.append(Entry.model_construct(seq=cursor.lastrowid or 0, at=at, fact=shown))
-                if job_id is not None:
+                if isinstance(fact, SessionFact):
+                    self._update_session(fact, at)
+                elif job_id is not None:
                     self._update(job_id, fact, at)
                 else:
                     limits_store.keep(self._db, fact, at)
@@ -197,6 +206,34 @@ class Store:
             return
         limits_store.count(self._db, record, changed, at)
         self._save(changed)
+
+    def session(self, session_id: str) -> SessionRecord | None:
+        """Return one session, uncommitted changes included; None when there is none or it can't be read."""
+        rows = self._rows("SELECT record FROM sessions WHERE session_id = ?", session_id)
+        try:
+            return SessionRecord.model_validate_json(rows[0][0]) if rows else None
+        except (ValidationError, TypeError):
+            return None
+
+    def restore_session(self, record: SessionRecord) -> None:
+        """Put a session into the table as it is, without a fact, in the open transaction (after a rebuild)."""
+        try:
+            if not self._db.in_transaction:
+                self._db.execute("BEGIN IMMEDIATE")
+            self._save_session(record)
+        except TROUBLE as error:
+            self.rollback()
+            raise from_sqlite_error(error, self._path) from error
+
+    def _update_session(self, fact: SessionFact, at: float) -> None:
+        record = self.session(fact.session_id)
+        changed = apply_session(record, fact, at)
+        if changed is not None and changed is not record:
+            self._save_session(changed)
+
+    def _save_session(self, record: SessionRecord) -> None:
+        row = (record.session_id, record.name, record.cwd, record.state.value, record.accepted_at, record.ended)
+        self._db.execute(_SAVE_SESSION, (*row, record.model_dump_json()))
 
     def _save(self, record: JobRecord) -> None:
         row = (record.job_id, record.label, record.group_id, record.state.value, record.accepted_at, record.ended)

@@ -27,8 +27,7 @@ from ..contract import (
 from ..failures import classify as by_evidence
 from ..launching import missing_program, version_of
 from ..osrc_jsonl import OsrcParser
-from ..vehicles.acp.argv import launch
-from ..vehicles.acp.policy import VERBS
+from ..vehicles.acp.argv import VERBS, launch
 
 PREFIX = "acp:"
 HINT = 'name the agent\'s command, for example: --lane "acp:gemini --acp"'

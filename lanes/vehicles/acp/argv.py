@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from ....messages.refusals import RefusalCode, Refused
-from ...contract import Host, Launch, Task
+from ....messages.vocabulary import Verb
+from ...contract import Host, Launch, Posture, Task
 from ...launching import NESTING, prompt_bytes
-from .policy import VERBS
 
 MODULE = "outsourcerer.actors.delegates.acp_agent"
 """Named, not imported: lanes plan a process, they don't know its code."""
+
+VERBS: Mapping[Verb, Posture] = {
+    Verb.RUN: Posture.READ_ONLY,
+    Verb.EXPLORE: Posture.READ_ONLY,
+    Verb.EDIT: Posture.MUTATING,
+    Verb.YOLO: Posture.DANGER,
+}
+"""No ``research``: the protocol has no word for a sandbox."""
 
 
 def launch(task: Task, host: Host, agent: tuple[str, ...]) -> Launch | Refused:

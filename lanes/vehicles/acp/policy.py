@@ -11,16 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ....messages.vocabulary import Verb
-from ...contract import Posture
 from ...values import as_list, as_object, as_word
-
-VERBS: Mapping[Verb, Posture] = {
-    Verb.RUN: Posture.READ_ONLY,
-    Verb.EXPLORE: Posture.READ_ONLY,
-    Verb.EDIT: Posture.MUTATING,
-    Verb.YOLO: Posture.DANGER,
-}
-"""No ``research``: the protocol has no word for a sandbox."""
 
 ASKING = ("read-only", "default", "manual", "ask", "normal")
 """Ids of modes in which an agent asks before it changes anything, the strictest first."""

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ....messages.lane_events import FailureKind
+from ....messages.vocabulary import FailureKind
 from ... import failures
 from ...values import (
     EXCERPT_CHARS,

@@ -44,16 +44,7 @@ from ...values import (
     as_word,
     clip,
 )
-
-TOOLS: Mapping[str, ToolKind] = {
-    **dict.fromkeys(("Read", "Grep", "Glob", "LS", "NotebookRead"), ToolKind.READ),
-    **dict.fromkeys(("Write", "Edit", "MultiEdit", "NotebookEdit"), ToolKind.WRITE),
-    "Bash": ToolKind.EXECUTE,
-}
-_TARGETS = ("file_path", "notebook_path", "command", "path", "pattern", "url", "query", "description")
-
-REFUSALS = ("requested permissions", "needs approval", "No such tool available", "permission to use", "in plan mode")
-"""Words of a tool's error that mean "not permitted", as opposed to "did not work"."""
+from .tools import REFUSALS, TARGETS, TOOLS
 
 SYNTHETIC_MODEL = "<synthetic>"
 _KEPT_IDS = 256
@@ -210,7 +201,7 @@ class ClaudeParser(JsonLinesParser):
             if len(self._calls) > _KEPT_IDS:
                 del self._calls[next(iter(self._calls))]
         arguments = as_object(block.get("input"))
-        target = next((word for key in _TARGETS if (word := as_word(arguments.get(key), TARGET_CHARS))), None)
+        target = next((word for key in TARGETS if (word := as_word(arguments.get(key), TARGET_CHARS))), None)
         events.append(ToolCalled(tool=TOOLS.get(name, ToolKind.OTHER), name=name, target=target))
 
     def _user(self, item: Mapping[str, Any], events: list[LaneEvent]) -> None:

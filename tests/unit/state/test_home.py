@@ -195,7 +195,7 @@ def test_a_failure_at_any_step_is_said_and_can_be_tried_again(tmp_path, error, c
     for nth in range(1, 10):
         home = Home(tmp_path / f"h{nth}")
         disk = FailingDisk(nth, error)
-        if nth <= 6:
+        if nth <= 7:
             with pytest.raises(StateError) as caught:
                 home.preflight(disk)
             assert caught.value.code == code

@@ -1,0 +1,305 @@
+"""The holder: one process per session that owns the delegate's connection, whoever else dies.
+
+Started by ``holder_main.py``; standard library only. In its session's folder:
+
+``launch.json``        how the delegate is started; read once and removed (0600: it holds the environment)
+``claim.N``            whoever creates it owns attempt N: a start that lost the race gives nothing to anybody
+``holder.json``        who holds attempt N, the delegate's process, the socket and its token
+``inbox/NNNNNNNN.json``  what the delegate is to be given, in order, each once
+``events.jsonl``       all that was seen and done (``transports/engine.py``)
+``exit.json``          how it ended
+``err.log``            the delegate's stderr
+
+The inbox is looked at when somebody says so over the socket, and twice a second in any case: so nothing
+that was put there is lost with whoever put it there. The holder leaves when its delegate has ended, and
+takes everything along that the delegate started.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import importlib
+import json
+import os
+import signal
+import sys
+import time
+from collections import deque
+from typing import Any, cast
+
+from .holder_door import Door
+from .holder_log import EventLog, hint
+from .holder_loop import SelectLoop
+from .shim import LINUX, PR_SET_CHILD_SUBREAPER, claim, end_leftovers, identity, read_all, write_json
+from .transports.engine import ENGINES, Attachable, Engine, EngineError, SessionEvent
+
+LOOK_S = 0.5
+LEAVE_S = 5.0
+"""How long a delegate may take to leave once it was asked to."""
+ENTRY_LIMIT = 32 * 1024 * 1024
+ENDS = frozenset({"done", "refused", "failed", "turn-started"})
+ASKING = frozenset({"waiting-approval", "trust", "login", "menu", "limit"})
+QUIET = frozenset({"text", "thought", "usage", "screen"})
+"""Events of which the supervisor needs no hint."""
+
+
+def hold(folder: str) -> None:
+    """Be the holder of the session in ``folder``, if nobody else is. Ends the process."""
+    path = os.path.join(folder, "launch.json")
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
+        launch = json.loads(read_all(descriptor))
+    except (OSError, ValueError):
+        return
+    me = identity(os.getpid())
+    if not claim(os.fsencode(folder), int(launch["attempt"]), me):
+        return
+    with contextlib.suppress(OSError):
+        os.unlink(path)
+    if LINUX:
+        with contextlib.suppress(OSError):
+            ctypes.CDLL(None, use_errno=True).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    sys.path.extend(item for item in launch.get("sys_path", ()) if item not in sys.path)
+    Holder(folder, launch, me).run()
+
+
+class Holder:
+    """See the module. The ``Stage`` of its engine."""
+
+    def __init__(self, folder: str, launch: dict[str, Any], me: dict[str, object]) -> None:
+        """Start nothing yet."""
+        self.folder = folder
+        self.launch = launch
+        self.loop = SelectLoop()
+        self.state = "starting"
+        self.evidence: str | None = None
+        self._me = me
+        self._session = os.path.basename(folder)
+        self._log = EventLog(folder)
+        self._door = Door(self.loop, str(launch["socket"]), str(launch["token"]), self._asked)
+        self._engine: Engine | None = None
+        self._queue: deque[dict[str, Any]] = deque()
+        self._next = int(launch.get("first", 1))
+        self._open: dict[int, str] = {}
+        """Entries that have no end yet, and their ids."""
+        self._busy: int | None = None
+        """The entry that was given and has not led to a turn, or its end, yet."""
+        self._cause: str | None = None
+        self._idle_since = self.loop.now()
+        self._hinted = False
+
+    # --- its life
+
+    def run(self) -> None:
+        """Start the delegate, serve, leave."""
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            signal.signal(number, lambda *_: self.close("its holder was told to end"))
+        signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+        self._door.open()
+        try:
+            module, _, name = ENGINES[str(self.launch["engine"])].partition(":")
+            made = getattr(importlib.import_module(f"{__package__}.transports.{module}"), name)
+            engine: Engine = made(self)
+            self._engine = engine
+            engine.start()
+        except (EngineError, ImportError, KeyError) as error:
+            self._over(None, None, str(error))
+            return
+        delegate = identity(engine.pid) if engine.pid is not None else None
+        record = {
+            "attempt": self.launch["attempt"],
+            "holder": self._me,
+            "delegate": delegate,
+            "socket": self.launch["socket"],
+            "token": self.launch["token"],
+            "at": time.time(),
+        }
+        try:
+            write_json(os.fsencode(self.folder), "holder.json", record)
+        except OSError as error:
+            self._kill()
+            self._over(None, None, f"the session's folder can't be written: {error.strerror}")
+            return
+        self.emit({"type": "state", "state": "starting", "evidence": "started"})
+        self._look()
+        self.loop.later(LOOK_S, self._regularly)
+        self.loop.run()
+
+    def _regularly(self) -> None:
+        self._look()
+        self._log.flush()
+        limit_s = float(self.launch.get("idle_s") or 0.0)
+        if limit_s and self.state == "idle" and self.loop.now() - self._idle_since > limit_s:
+            self.close(f"idle for {limit_s:.0f} s")
+        if not os.path.isdir(self.folder):
+            self.close("its folder is gone")
+        self.loop.later(LOOK_S, self._regularly)
+
+    def close(self, cause: str) -> None:
+        """Ask the delegate to leave; end it if it does not."""
+        if self._cause is not None:
+            return
+        self._cause = cause
+        self.emit({"type": "ending", "cause": cause})
+        if self._engine is not None:
+            self._engine.close()
+        self.loop.later(LEAVE_S, self._force)
+
+    def _force(self) -> None:
+        self._kill()
+        self.gone(None, int(signal.SIGKILL))
+
+    def _kill(self) -> None:
+        pid = self._engine.pid if self._engine is not None else None
+        if pid is not None:
+            end_leftovers(pid)
+
+    def gone(self, code: int | None, signal: int | None) -> None:
+        """End what the delegate left behind, say how it ended, and leave."""
+        self._kill()
+        self._over(code, signal, None)
+
+    def _over(self, code: int | None, signal: int | None, error: str | None) -> None:
+        if self.loop.stopped:
+            return
+        self.loop.stopped = True
+        for number, name in list(self._open.items()):
+            self._deliver(number, name, "failed", error or "the session ended first")
+        reason = self._cause or error
+        self.emit({"type": "exited", "code": code, "signal": signal, "reason": reason})
+        record: dict[str, object] = {"attempt": self.launch["attempt"], "code": code, "signal": signal, "error": error}
+        record |= {"reason": reason, "at": time.time()}
+        with contextlib.suppress(OSError):
+            write_json(os.fsencode(self.folder), "exit.json", record)
+        self._log.flush()
+        hint(str(self.launch.get("notices", "")), self._session, "gone")
+        self._door.close()
+
+    # --- what it is to give
+
+    def _asked(self, op: str, request: dict[str, Any]) -> dict[str, Any] | None:
+        """Answer one request at the socket; None: the connection was taken over."""
+        if op == "look":
+            self._look()
+        elif op == "close":
+            self.close(str(request.get("cause") or "stopped on request"))
+        elif op in ("screen", "attach") and hasattr(self._engine, op):
+            terminal = cast("Attachable", self._engine)
+            if op == "screen":
+                return {"ok": True, "screen": terminal.screen()}
+            terminal.attach(self._door.hand_over(), int(request.get("rows") or 24), int(request.get("columns") or 80))
+            return None
+        elif op != "state":
+            return {"ok": False, "error": f"this session has no {op[:40]}"}
+        return {"ok": True, "state": self.state, "evidence": self.evidence, "queued": len(self._queue)}
+
+    def _look(self) -> None:
+        """Take every entry that is there, in order."""
+        while not self.loop.stopped:
+            path = os.path.join(self.folder, "inbox", f"{self._next:08}.json")
+            try:
+                descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
+            except OSError:
+                break
+            try:
+                entry = json.loads(read_all(descriptor))
+                number, name = int(entry["number"]), str(entry["id"])
+            except (ValueError, KeyError, TypeError):
+                self._deliver(self._next, "", "failed", "its entry can't be read")
+                self._next += 1
+                continue
+            self._next += 1
+            self._open[number] = name
+            self._deliver(number, name, "accepted", None)
+            self._take(entry, number)
+        self._give()
+
+    def _take(self, entry: dict[str, Any], number: int) -> None:
+        engine = self._engine
+        assert engine is not None  # noqa: S101 - entries are looked at once it runs
+        op = entry.get("op")
+        busy = self._busy is not None or self.state not in ("idle", "starting")
+        at_work = self.state not in ("idle", "starting") or any(row["op"] == "send" for row in self._queue)
+        if op == "answer":
+            if self.state in ASKING:
+                engine.answer(number, str(entry.get("choice")), entry.get("request"))
+            else:
+                self._refuse(number, f"it asks nothing: it is {self.state}")
+        elif op == "interrupt":
+            if self.state in ("working", "waiting-approval") or self._busy is not None:
+                engine.interrupt(number)
+            else:
+                self._refuse(number, f"no turn runs: it is {self.state}")
+        elif op in ("model", "effort") and at_work:
+            self._refuse(number, f"not while it is {self.state}: try again when it is idle")
+        elif op == "close":
+            self.close(str(entry.get("cause") or "stopped on request"))
+            self.emit({"type": "delivery", "number": number, "state": "done"})
+        elif op in ("send", "model", "effort"):
+            if op == "send" and entry.get("interrupt") and busy:
+                engine.interrupt(0)
+            self._queue.append(entry)
+        else:
+            self._refuse(number, "what it asks for is not known here")
+
+    def _give(self) -> None:
+        """Give the next entry, if nothing runs."""
+        if self.state != "idle" or self._busy is not None or not self._queue or self._cause or self.loop.stopped:
+            return
+        engine = self._engine
+        assert engine is not None  # noqa: S101 - as above
+        entry = self._queue.popleft()
+        number = int(entry["number"])
+        self._busy = number
+        if entry["op"] == "send":
+            engine.send(number, str(entry.get("text")))
+        elif entry["op"] == "model":
+            engine.set_model(number, str(entry.get("model")))
+        else:
+            engine.set_effort(number, str(entry.get("effort")))
+
+    def _refuse(self, number: int, reason: str) -> None:
+        self.emit({"type": "delivery", "number": number, "state": "refused", "reason": reason})
+
+    # --- what it sees
+
+    def emit(self, event: SessionEvent) -> None:
+        """Append an event, follow the state, hint to the supervisor."""
+        kind = event.get("type")
+        if kind == "delivery":
+            number = event.get("number")
+            if isinstance(number, int) and number in self._open:
+                self._deliver(number, self._open[number], str(event.get("state")), event.get("reason"))
+            return
+        if kind == "state":
+            if (event.get("state"), event.get("evidence")) == (self.state, self.evidence):
+                return
+            self.state, self.evidence = str(event.get("state")), event.get("evidence")
+            self._idle_since = self.loop.now()
+        if kind == "end":
+            self._busy = None
+        self._log.append(event)
+        if kind not in QUIET:
+            self._hint_soon()
+        if kind in ("state", "end"):
+            self.loop.later(0.0, self._give)
+
+    def _deliver(self, number: int, name: str, state: str, reason: object) -> None:
+        self._log.append({"type": "delivery", "number": number, "id": name, "state": state, "reason": reason})
+        if state in ENDS:
+            self._open.pop(number, None)
+            if self._busy == number:  # a turn that began is told by the state
+                self._busy = None
+                self.loop.later(0.0, self._give)
+        self._hint_soon()
+
+    def _hint_soon(self) -> None:
+        """One hint for many events."""
+        if not self._hinted:
+            self._hinted = True
+            self.loop.later(0.02, self._hint)
+
+    def _hint(self) -> None:
+        self._hinted = False
+        hint(str(self.launch.get("notices", "")), self._session, "events")

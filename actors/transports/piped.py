@@ -1,0 +1,105 @@
+"""Engines over pipes: a child, and the talk of its protocol (``lanes/talk.py``). Standard library only."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+from ...lanes.framing import LineFramer, LongLine, clean_line
+from ...lanes.talk import MESSAGE_CAP, Options, Talk, read_message
+from ...lanes.values import EXCERPT_CHARS, clip
+from .child import Child
+from .engine import Stage
+
+NOISE = 20
+"""Most lines that were no message and are told."""
+
+
+class PipedEngine:
+    """Moves lines between a child and its talk."""
+
+    def __init__(self, stage: Stage, talk: Callable[[Options], Talk]) -> None:
+        """Start nothing yet."""
+        self._stage = stage
+        self._talk = talk(dict(stage.launch.get("options") or {}))
+        self._child = Child(stage, self._heard)
+        self._lines = LineFramer(MESSAGE_CAP)
+        self._noise = 0
+
+    @property
+    def pid(self) -> int | None:
+        """The delegate's process."""
+        return self._child.pid
+
+    def start(self) -> None:
+        """Start the delegate and greet it. Raises EngineError."""
+        self._child.start()
+        self._talk.open()
+        self._flush()
+
+    def send(self, number: int, text: str) -> None:
+        """Begin a turn."""
+        self._talk.send(number, text)
+        self._flush(number)
+
+    def answer(self, number: int, choice: str, request: str | None) -> None:
+        """Answer what is asked."""
+        self._talk.answer(number, choice, request)
+        self._flush()
+
+    def interrupt(self, number: int) -> None:
+        """End the turn."""
+        self._talk.interrupt(number)
+        self._flush()
+
+    def set_model(self, number: int, model: str) -> None:
+        """Switch the model."""
+        self._talk.set_model(number, model)
+        self._flush()
+
+    def set_effort(self, number: int, effort: str) -> None:
+        """Switch the effort."""
+        self._talk.set_effort(number, effort)
+        self._flush()
+
+    def close(self) -> None:
+        """Close its stdin, behind what is still to be written."""
+        self._child.write(b"", self._child.close_stdin)
+
+    def _heard(self, data: bytes) -> None:
+        for line in self._lines.split(data) if data else self._lines.rest():
+            if isinstance(line, LongLine):
+                self._stage.emit({"type": "notice", "text": f"a message of {line.length} bytes was left out"})
+                continue
+            message = read_message(line)
+            if message is not None:
+                self._talk.heard(message)
+            elif line.strip() and self._noise < NOISE:
+                self._noise += 1
+                said = clip(clean_line(line[: 4 * EXCERPT_CHARS]).strip(), EXCERPT_CHARS)
+                self._stage.emit({"type": "unrecognised", "excerpt": said})
+        self._flush()
+
+    def _flush(self, number: int | None = None) -> None:
+        talk = self._talk
+        out, talk.out = talk.out, []
+        events, talk.events = talk.events, []
+        for event in events:
+            self._stage.emit(event)
+        if out:
+            data = b"".join(json.dumps(message, separators=(",", ":")).encode() + b"\n" for message in out)
+            self._child.write(data, None if number is None else lambda: self._written(number))
+
+    def _written(self, number: int) -> None:
+        self._talk.written(number)
+        self._flush()
+
+
+class ClaudeEngine(PipedEngine):
+    """Claude Code's control protocol."""
+
+    def __init__(self, stage: Stage) -> None:
+        """Start nothing yet."""
+        from ...lanes.vehicles.claude_code.control import ClaudeTalk  # noqa: PLC0415 - one protocol a process
+
+        super().__init__(stage, ClaudeTalk)
