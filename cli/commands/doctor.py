@@ -54,7 +54,9 @@ def doctor(options: Globals, strict: bool, ping: bool) -> int:
     Exit code 1 when something fails (with --strict: or is doubtful).
     """
     home = full_home(os.environ, options.home)
-    checks = (*CHECKS, partial(_ping, cloud_ack=options.cloud_ack)) if ping else CHECKS
+    checks: list[Callable[[Home], Iterator[Finding]]] = list(CHECKS)
+    if ping:
+        checks.append(partial(_ping, cloud_ack=options.cloud_ack))
     findings = [finding for check in checks for finding in _safely(check, home)]
     bad = {"fail", "warn"} if strict else {"fail"}
     healthy = not any(finding.level in bad for finding in findings)

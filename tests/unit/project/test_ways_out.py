@@ -26,6 +26,8 @@ KNOWN = {
     "actors/rehearsal.py": ({"subprocess.Popen"}, "takes a permit"),
     # The shim, and what runs inside a delegate that was let through.
     "actors/shim.py": ({"os.fork", "os.execve"}, "only what spawn asked for"),
+    "actors/holder_main.py": ({"os.fork"}, "leaves its caller's session; whoever starts a holder needs a permit"),
+    "actors/transports/child.py": ({"subprocess.Popen"}, "inside a holder"),
     "actors/delegates/acp_tree.py": ({"asyncio.create_subprocess_exec"}, "inside a delegate"),
     "actors/delegates/local_agent.py": ({"os.execve", "subprocess.Popen"}, "inside a delegate"),
     "actors/delegates/anthropic_server.py": ({"httpx.Client"}, "inside a delegate"),
