@@ -159,7 +159,7 @@ def _pass_cloud(dispatch: Dispatch, leaves: Leaving, senses: Senses, *, delegate
     if ack is False:
         return _declined(dispatch, leaves)
     ack = None if delegate else ack
-    looks = (
+    looks: tuple[Callable[[], str | Refused], ...] = (
         lambda: _look_at_files(dispatch, senses),
         lambda: _look_at_words(dispatch, leaves),
         lambda: _consent(dispatch, leaves, ack=ack, now=senses.wall()),
