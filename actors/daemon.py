@@ -129,12 +129,15 @@ def socket_path(home: Home) -> Path:
 
 
 def _announce(home: Home, place: Path, lock: HomeLock) -> None:
-    """Say who listens where; in the lock too, which nobody who tidies up takes away unnoticed."""
+    """Say who listens where; then in the lock too, which nobody who tidies up takes away unnoticed.
+
+    In this order: who connected by what the lock says finds the file.
+    """
     me = identify(os.getpid()) or {"pid": os.getpid(), "started": 0, "boot_id": ""}
     said = {**me, "socket": os.fspath(place), "version": __version__, "protocol": PROTOCOL}
     data = json.dumps(said).encode()
-    lock.sign(data)
     write_private(home.supervisor_file, data)
+    lock.sign(data)
 
 
 def _handle_signals(assembly: Assembly) -> None:

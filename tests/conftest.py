@@ -4,6 +4,12 @@ from __future__ import annotations
 
 import signal
 
+from hypothesis import HealthCheck, settings
+
+# On a machine that is busy or stood still an example takes as long as it takes.
+settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("any machine")
+
 
 def pytest_configure() -> None:
     """Give signals their ordinary meaning back.

@@ -10,7 +10,6 @@ import hashlib
 import json
 import random
 import subprocess
-import sys
 import threading
 import time
 from collections import Counter
@@ -18,7 +17,7 @@ from collections.abc import Iterator
 
 import pytest
 from fakes.lanes import steps
-from fakes.osrc_process import command, environment, shown
+from fakes.osrc_process import command, shown
 from fakes.supervised import Supervised, kill, until
 from outsourcerer import __version__
 
@@ -202,29 +201,7 @@ def test_restarted_with_twenty_jobs_at_ten_moments(home: Supervised, chance: ran
     batch.check()
 
 
-OLDER = """
-import sys
-import outsourcerer
-outsourcerer.__version__ = "0.0.1"
-sys.argv = ["outsourcerer.actors.daemon", "--home", sys.argv[1]]
-from outsourcerer.actors.daemon import main
-main()
-"""
-
-
-def start_older(home: Supervised) -> None:
-    """Start a supervisor of an earlier version and wait until it listens."""
-    with (home.root / "supervisor.log").open("ab") as log:
-        older = subprocess.Popen(
-            [sys.executable, "-c", OLDER, str(home.root), "outsourcerer.actors.daemon"],
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=log,
-            env=environment(home.root, **home.environ),
-            start_new_session=True,
-        )
-    until(lambda: (home.supervisor() or {}).get("pid") == older.pid, "the older supervisor listens")
-    threading.Thread(target=older.wait, daemon=True).start()
+OLDER = 'import outsourcerer; outsourcerer.__version__ = "0.0.1"'
 
 
 def test_an_older_supervisor_hands_over_twenty_jobs_ten_times(home: Supervised, chance: random.Random) -> None:
@@ -233,7 +210,7 @@ def test_an_older_supervisor_hands_over_twenty_jobs_ten_times(home: Supervised, 
     batch.submit()
     for _ in range(MOMENTS):
         home.kill_supervisor()
-        start_older(home)
+        home.start_changed(OLDER)
         time.sleep(chance.uniform(0, 0.1))
         older = home.supervisor()
         done = home.osrc("bg", "--lane", "fake", "--dry-run", "what would be done?")

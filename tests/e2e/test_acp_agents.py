@@ -5,48 +5,56 @@ Seen on Gemini CLI 0.61.0 and Qwen Code 0.24.4.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from fakes.google_clis import GEMINI_MODEL, QWEN_MODEL, sign_in, why_absent
+from fakes.cli_jobs import ANSWER, SHORT_WINDOWS, TASK, Worlds, write_and_shell
 from fakes.lanes import write_lane
 from fakes.real_clis import World
+from fakes.signed_in import MODELS, sign_in
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(240)]
 
 AGENTS = {"gemini": "acp:gemini --acp", "qwen": "acp:qwen --acp --auth-type openai"}
-MODELS = {"gemini": GEMINI_MODEL, "qwen": QWEN_MODEL}
 BOTH = pytest.mark.parametrize("cli", ["gemini", "qwen"])
 GEMINI = pytest.mark.parametrize("cli", ["gemini"])
 
-ANSWER = {"text": "The answer is forty-two, of course.", "mark": "DONE"}
 Run = Callable[..., tuple[dict[str, Any], int, World]]
 
 
+class Agent:
+    """One CLI over ACP in a world."""
+
+    def __init__(self, world: World, environ: dict[str, str], cli: str) -> None:
+        self.world, self.lane = world, AGENTS[cli]
+        self.environ = environ | {"GEMINI_CLI_TRUST_WORKSPACE": "true", "OSRC_POLL": "0.5"}
+
+    def run(self, steps: Any, verb: str, *words: str, lane: str = "", **more: str) -> tuple[dict[str, Any], int, World]:
+        """Run one job whose model plays ``steps``."""
+        self.world.server.steps = steps(self.world.repo) if callable(steps) else steps
+        lane = lane or self.lane
+        job, done = self.world.job(verb, "--lane", lane, *words, TASK, **(self.environ | more))
+        return job, done.returncode, self.world
+
+
 @pytest.fixture
-def run(make_world: Callable[[list[dict[str, Any]]], World], cli: str) -> Run:
-    """Run one job of ``cli`` over ACP in a world whose model plays ``steps``."""
-    reason = why_absent(cli)
-    if reason is not None:
-        pytest.skip(reason)
+def run(worlds: Worlds, cli: str) -> Iterator[Run]:
+    """Run jobs of ``cli`` over ACP in the world that it shares with the other tests of this file."""
+    with worlds.lane(cli) as made:
+        yield Agent(made.world, made.environ, cli).run
+
+
+@pytest.fixture
+def run_alone(make_world: Callable[[list[dict[str, Any]]], World], cli: str) -> Run:
+    """Run jobs of ``cli`` over ACP in a world of the test's own."""
     world = make_world([])
-    environ = sign_in(world, cli) | {"GEMINI_CLI_TRUST_WORKSPACE": "true", "OSRC_POLL": "0.5"}
-
-    def go(
-        steps: Any, verb: str, *words: str, lane: str = AGENTS[cli], **more: str
-    ) -> tuple[dict[str, Any], int, World]:
-        world.server.steps = steps(world.repo) if callable(steps) else steps
-        job, done = world.job(verb, "--lane", lane, *words, "Do what the script says.", **(environ | more))
-        return job, done.returncode, world
-
-    return go
+    return Agent(world, sign_in(world, cli), cli).run
 
 
 def writing(repo: Path) -> list[dict[str, Any]]:
-    write = {"write": f"{repo}/hello.txt", "content": "hello\n"}
-    return [{"text": "I will write.", "calls": [write]}, {"calls": [{"shell": "echo ran > ran.txt"}]}, ANSWER]
+    return [*write_and_shell(repo), ANSWER]
 
 
 @BOTH
@@ -74,30 +82,29 @@ def test_an_edit_under_run_is_refused_and_seen(run: Run, cli: str) -> None:
 
 
 @GEMINI
-def test_a_spent_limit(run: Run) -> None:
-    job, code, _world = run([{"error": 429, "kind": "quota", "repeat": 0}], "run")
+def test_a_spent_limit(run_alone: Run) -> None:
+    job, code, _world = run_alone([{"error": 429, "kind": "quota", "repeat": 0}], "run")
     assert (job["state"], job["outcome"], code) == ("failed", "plan-limit", 1)
 
 
 @GEMINI
 def test_a_stall_ends_with_nothing_left(run: Run) -> None:
-    # gemini itself ignores TERM for half a minute; the world of the test fails if a process stays.
-    windows = {"OSRC_STALL_WARN": "2", "OSRC_STALL_KILL": "6", "OSRC_NOINIT_SECS": "60"}
-    job, code, _world = run([{"text": "one two three four", "stall": 90, "repeat": 0}], "run", **windows)
+    # gemini itself ignores TERM for half a minute; the test fails if a process stays.
+    job, code, _world = run([{"text": "one two three four", "stall": 90, "repeat": 0}], "run", **SHORT_WINDOWS)
     assert (job["state"], code) == ("wedged", 125)
 
 
 @GEMINI
-def test_a_refused_key(run: Run) -> None:
-    job, code, _world = run([{"error": 401, "repeat": 0}], "run")
+def test_a_refused_key(run_alone: Run) -> None:
+    job, code, _world = run_alone([{"error": 401, "repeat": 0}], "run")
     assert (job["state"], job["outcome"], code) == ("failed", "auth", 1)
 
 
 @GEMINI
-def test_a_declared_lane_is_the_same(run: Run, make_world: Any, tmp_path: Path) -> None:
+def test_a_declared_lane_is_the_same(run_alone: Run, tmp_path: Path) -> None:
     lane = 'argv = ["gemini", "--acp"]\noutput = "acp"\nwall = "ours"\n[verbs]\nrun = "READ-ONLY"\nedit = "MUTATING"\n'
     write_lane(tmp_path / "w" / "osrc", "mine", lane)
-    job, code, world = run(writing, "edit", lane="mine")
+    job, code, world = run_alone(writing, "edit", lane="mine")
     assert (job["lane"], job["state"], code) == ("mine", "done", 0)
     assert (world.repo / "hello.txt").exists()
 

@@ -10,51 +10,30 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from fakes.cli_jobs import (
+    ANSWER,
+    BLOCKED,
+    CUT,
+    REFUSED_KEY,
+    SHORT_WINDOWS,
+    STALL,
+    TOO_MANY,
+    long_task,
+    reported,
+    tokens,
+    write_and_shell,
+)
 from fakes.files import holding
-from fakes.google_clis import GEMINI_MODEL, QWEN_MODEL, sign_in, why_absent
-from fakes.model_dialects import CACHED_TOKENS, INPUT_TOKENS, OUTPUT_TOKENS
 from fakes.real_clis import NESTED, World, command_of, pids
+from fakes.signed_in import MODELS, sign_in
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(240)]
 
-MODELS = {"gemini": GEMINI_MODEL, "qwen": QWEN_MODEL}
 BOTH = pytest.mark.parametrize("lane", ["gemini", "qwen"])
 GEMINI = pytest.mark.parametrize("lane", ["gemini"])
 QWEN = pytest.mark.parametrize("lane", ["qwen"])
 
-ANSWER = {"text": "The answer is forty-two, of course.", "mark": "DONE"}
-SHORT_WINDOWS = {"OSRC_POLL": "0.5", "OSRC_STALL_WARN": "2", "OSRC_STALL_KILL": "6", "OSRC_NOINIT_SECS": "30"}
-
 Run = Callable[..., tuple[dict[str, Any], int, World]]
-
-
-@pytest.fixture
-def run(make_world: Callable[[list[dict[str, Any]]], World], lane: str) -> Run:
-    """Run one job on ``lane`` in a world that plays ``steps``, a function of the repository's path or a list."""
-    reason = why_absent(lane)
-    if reason is not None:
-        pytest.skip(reason)
-    world = make_world([])
-    environ = sign_in(world, lane)
-
-    def go(steps: Any, verb: str = "run", *words: str, **more: str) -> tuple[dict[str, Any], int, World]:
-        world.server.steps = steps(world.repo) if callable(steps) else steps
-        words = words or ("Do what the script says.",)
-        job, done = world.job(verb, "--lane", lane, "-m", MODELS[lane], *words, **environ, **more)
-        assert job["lane"] == lane
-        return job, done.returncode, world
-
-    return go
-
-
-def tokens(requests: int) -> dict[str, int]:
-    """What a job must report after that many good answers: both CLIs count cached tokens as input, we don't."""
-    counts = {"input": INPUT_TOKENS - CACHED_TOKENS, "cached_input": CACHED_TOKENS, "output": OUTPUT_TOKENS}
-    return {name: count * requests for name, count in counts.items()}
-
-
-def reported(job: dict[str, Any]) -> dict[str, int]:
-    return {name: count for name, count in job["cost"]["tokens"].items() if count}
 
 
 @BOTH
@@ -72,14 +51,7 @@ def test_a_plain_answer(run: Run, lane: str) -> None:
 
 @BOTH
 def test_a_file_edit_and_a_command(run: Run, lane: str) -> None:
-    job, code, world = run(
-        lambda repo: [
-            {"text": "I will write a file.", "calls": [{"write": f"{repo}/hello.txt", "content": "hello\n"}]},
-            {"calls": [{"shell": "echo ran > ran.txt"}]},
-            ANSWER,
-        ],
-        "edit",
-    )
+    job, code, world = run(lambda repo: [*write_and_shell(repo), ANSWER], "edit")
     assert (job["state"], code) == ("done", 0), job
     assert (world.repo / "hello.txt").read_text() == "hello\n"
     assert (world.repo / "ran.txt").read_text() == "ran\n"
@@ -90,15 +62,9 @@ def test_a_file_edit_and_a_command(run: Run, lane: str) -> None:
 
 @BOTH
 def test_an_edit_and_a_command_under_run_are_refused_and_seen(run: Run, lane: str) -> None:
-    job, code, world = run(
-        lambda repo: [
-            {"text": "I will write.", "calls": [{"write": f"{repo}/no.txt", "content": "no\n"}]},
-            {"calls": [{"shell": "echo no > no.txt"}]},
-            {"text": "I was not allowed to write.", "mark": "BLOCKED"},
-        ]
-    )
+    job, code, world = run(lambda repo: [*write_and_shell(repo), BLOCKED])
     assert (job["state"], job["exit"], code) == ("blocked", 3, 3), job
-    assert not (world.repo / "no.txt").exists()
+    assert [path.name for path in world.repo.iterdir()] == [".git"]
     assert (job["progress"]["writes"], job["progress"]["bash"]) == (0, 0)
     assert "2 tool uses refused (write_file, run_shell_command)" in job["note"]
 
@@ -131,31 +97,44 @@ def test_plan_mode_makes_no_worktree(run: Run, lane: str) -> None:
 
 
 @BOTH
-def test_a_refused_key(run: Run, lane: str) -> None:
-    job, code, world = run([{"error": 401, "repeat": 0}])
+def test_a_refused_key(run_alone: Run, lane: str) -> None:
+    job, code, world = run_alone([REFUSED_KEY])
     assert (job["state"], job["outcome"], code) == ("failed", "auth", 1), job
     assert len(world.server.main_requests) == 1
 
 
-@BOTH
+@GEMINI
+def test_one_refusal_for_now_and_a_dropped_connection_are_got_over(run: Run, lane: str) -> None:
+    job, code, world = run([TOO_MANY, CUT, ANSWER])
+    assert (job["state"], code) == ("done", 0), job
+    assert len(world.server.main_requests) == 3
+
+
+@QWEN
 def test_one_refused_request_is_only_slow(run: Run, lane: str) -> None:
-    job, code, world = run([{"error": 429}, ANSWER])
+    job, code, world = run([TOO_MANY, ANSWER])
     assert (job["state"], code) == ("done", 0), job
     assert len(world.server.main_requests) == 2
 
 
+@QWEN
+def test_a_dropped_connection_is_a_failure_of_transport(run_alone: Run, lane: str) -> None:
+    job, code, _world = run_alone([CUT, ANSWER])
+    assert (job["state"], job["outcome"], code) == ("failed", "transport", 1), job  # 0.24.4 does not try again
+
+
 @GEMINI
-def test_a_spent_quota_of_the_day(run: Run, lane: str) -> None:
-    job, code, world = run([{"error": 429, "kind": "quota", "repeat": 0}])
+def test_a_spent_quota_of_the_day(run_alone: Run, lane: str) -> None:
+    job, code, world = run_alone([{"error": 429, "kind": "quota", "repeat": 0}])
     assert (job["state"], job["outcome"], code) == ("failed", "plan-limit", 1), job
     assert "daily quota" in job["reason"]
     assert len(world.server.main_requests) == 1
 
 
 @QWEN
-def test_a_spent_plan_with_its_reset_time(run: Run, lane: str) -> None:
+def test_a_spent_plan_with_its_reset_time(run_alone: Run, lane: str) -> None:
     words = "hour allocated quota exceeded, it will reset at 2099-01-02 03:04:05 UTC"
-    job, code, world = run([{"error": 429, "message": words, "repeat": 0}])
+    job, code, world = run_alone([{"error": 429, "message": words, "repeat": 0}])
     assert (job["state"], job["outcome"], code) == ("failed", "plan-limit", 1), job
     assert "03:04" in job["reason"]
     assert len(world.server.main_requests) < 6
@@ -163,29 +142,13 @@ def test_a_spent_plan_with_its_reset_time(run: Run, lane: str) -> None:
 
 @BOTH
 def test_a_stream_that_stalls_in_the_middle(run: Run, lane: str) -> None:
-    job, code, _world = run([{"text": "one two three four five six", "stall": 120, "repeat": 0}], **SHORT_WINDOWS)
+    job, code, _world = run([STALL], **SHORT_WINDOWS)
     assert (job["state"], job["exit"], code) == ("wedged", 125, 125), job
-
-
-@GEMINI
-def test_a_dropped_connection_recovers(run: Run, lane: str) -> None:
-    job, code, world = run([{"text": "one two three four", "drop": True}, ANSWER])
-    assert (job["state"], code) == ("done", 0), job
-    assert len(world.server.main_requests) == 2
-
-
-@QWEN
-def test_a_dropped_connection_is_a_failure_of_transport(run: Run, lane: str) -> None:
-    job, code, _world = run([{"text": "one two three four", "drop": True}, ANSWER])
-    assert (job["state"], job["outcome"], code) == ("failed", "transport", 1), job  # 0.24.4 does not try again
 
 
 @BOTH
 def test_a_long_prompt_arrives_whole(run: Run, lane: str, tmp_path: Any) -> None:
-    task = tmp_path / "task.md"
-    task.write_text(
-        "".join(f"- Dies ist Zeile {number} mit Umlauten: äöü, und \u2014 Strichen.\n" for number in range(4000))
-    )
+    task = long_task(tmp_path)
     job, code, world = run([ANSWER], "run", "--task-file", str(task), **NESTED)
     assert (job["state"], code) == ("done", 0), job
     assert task.read_text().strip() in world.server.main_requests[0].text
@@ -195,9 +158,6 @@ def test_a_long_prompt_arrives_whole(run: Run, lane: str, tmp_path: Any) -> None
 def test_neither_key_nor_prompt_shows_in_a_process_list_and_no_key_on_disk(
     make_world: Callable[[list[dict[str, Any]]], World], lane: str
 ) -> None:
-    reason = why_absent(lane)
-    if reason is not None:
-        pytest.skip(reason)
     world = make_world([{"text": "one two three four", "stall": 60}])
     environ = {name: "s3cr3t-key" if name.endswith("_KEY") else value for name, value in sign_in(world, lane).items()}
     world.environ.update(environ)

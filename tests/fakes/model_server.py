@@ -116,6 +116,12 @@ class ModelServer:
         self._http.server_close()
         self._thread.join(30)
 
+    def forget(self) -> None:
+        """Have neither a script nor a request yet."""
+        with self._lock:
+            self.steps, self._played = [], 0
+            self.requests.clear()
+
     def note(self, request: Request) -> Step | None:
         """Log a request; return the step it plays, None for a side request."""
         with self._lock:

@@ -43,23 +43,20 @@ def folder() -> Path:
     return Path(os.environ.get("OSRC_TEST_CLIS") or default)
 
 
-def why_absent() -> str | None:
-    """The reason to skip, or None when the CLIs are there."""
-    missing = [name for name in ("node", "claude", "codex") if not (folder() / "bin" / name).exists()]
+def why_absent(*names: str) -> str | None:
+    """The reason to skip, or None when these CLIs are there; without names, claude and codex."""
+    missing = [name for name in names or ("node", "claude", "codex") if not (folder() / "bin" / name).exists()]
     return f"{', '.join(missing)} not in {folder()}/bin: run tests/install_clis.sh" if missing else None
 
 
 @dataclass(frozen=True)
 class World:
-    """A scratch HOME, OSRC_HOME and repository, with a model server that both CLIs talk to."""
+    """A scratch HOME, OSRC_HOME and repository, with a model server that the CLIs talk to."""
 
     root: Path
     server: ModelServer
     environ: dict[str, str]
-
-    @property
-    def repo(self) -> Path:
-        return self.root / "a repo"
+    repo: Path
 
     @property
     def osrc_home(self) -> Path:
@@ -99,7 +96,7 @@ def environment(root: Path, server: ModelServer) -> dict[str, str]:
         "PATH": f"{folder() / 'bin'}:/usr/local/bin:/usr/bin:/bin",
         "HOME": str(root / "home"),
         "OSRC_HOME": str(root / "osrc"),
-        "OSRC_IDLE_EXIT": "30",
+        "OSRC_IDLE_EXIT": "180",
         "OSRC_CLOUD_ACK": "1",
         # Codex puts no helper into a home below the temporary folder, and behind a bubblewrap of the system's own
         # its sandbox needs one (seen: codex 0.171.0, bubblewrap 0.8.0): so the home must not be below it.
@@ -111,6 +108,12 @@ def environment(root: Path, server: ModelServer) -> dict[str, str]:
         "OSRC_CODEX_USER_CONFIG": "1",
         **{name: os.environ[name] for name in ("PYTHONPATH",) if name in os.environ},
     }
+
+
+def repository(path: Path) -> Path:
+    """Make an empty repository."""
+    subprocess.run(["git", "init", "-q", str(path)], check=True)
+    return path
 
 
 def codex_config(server: ModelServer) -> str:
@@ -130,12 +133,11 @@ wire_api = "responses"
 @contextmanager
 def world(root: Path, steps: list[dict[str, Any]]) -> Iterator[World]:
     """Make a world whose model plays ``steps``; afterwards no process of it is left."""
-    for path in (root / "home" / ".codex", root / "a repo", root / "tmp"):
+    for path in (root / "home" / ".codex", root / "tmp"):
         path.mkdir(parents=True)
     with ModelServer(steps) as server:
         (root / "home" / ".codex" / "config.toml").write_text(codex_config(server))
-        subprocess.run(["git", "init", "-q", str(root / "a repo")], check=True)
-        made = World(root, server, environment(root, server))
+        made = World(root, server, environment(root, server), repository(root / "a repo"))
         try:
             yield made
         finally:
@@ -144,11 +146,15 @@ def world(root: Path, steps: list[dict[str, Any]]) -> Iterator[World]:
     assert left == [], f"processes left behind: {left}"
 
 
-def still_running(root: str, timeout_s: float = 30) -> list[str]:
-    """Command lines of processes whose environment names ``root``, once they have had time to leave."""
+def still_running(root: str, timeout_s: float = 30, but: tuple[str, ...] = ()) -> list[str]:
+    """Command lines of processes whose environment names ``root``, once they have had time to leave.
+
+    Those in which one of the words of ``but`` stands may stay.
+    """
     end = time.monotonic() + timeout_s
     while True:
-        left = [line for pid in pids() if (line := command_of(pid, root)) is not None]
+        lines = [line for pid in pids() if (line := command_of(pid, root)) is not None]
+        left = [line for line in lines if not any(word in line for word in but)]
         if not left or time.monotonic() > end:
             return left
         time.sleep(0.05)

@@ -15,6 +15,8 @@ import json
 import os
 import signal
 import subprocess
+import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -67,6 +69,20 @@ class Supervised:
     def start(self, *words: str, **more: str) -> subprocess.Popen[bytes]:
         """Start one command in a session of its own. ``close`` ends it if the test does not."""
         return osrc_process.start(self.root, *words, **{**self.environ, **more})
+
+    def start_changed(self, change: str) -> int:
+        """Start a supervisor in which ``change``, some statements, was done first; wait until it listens; return its pid."""
+        program = (
+            f"{change}\nimport sys\nfrom outsourcerer.actors.daemon import main\nsys.argv[1:] = sys.argv[2:]\nmain()\n"
+        )
+        words = [sys.executable, "-c", program, DAEMON.decode(), "--home", str(self.root)]
+        with (self.root / "supervisor.log").open("ab") as log:
+            made = subprocess.Popen(
+                words, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=self.environment(), start_new_session=True
+            )
+        threading.Thread(target=made.wait, daemon=True).start()
+        until(lambda: (self.supervisor() or {}).get("pid") == made.pid, "the changed supervisor listens")
+        return made.pid
 
     def environment(self) -> dict[str, str]:
         """What commands of this home see."""

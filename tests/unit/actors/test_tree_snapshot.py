@@ -210,7 +210,9 @@ def test_what_was_not_saved_here_is_no_snapshot(data: bytes):
 ACTS = st.lists(st.tuples(st.sampled_from(["write", "delete", "touch", "same"]), st.integers(0, 3)), max_size=6)
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
 @given(acts=ACTS)
 def test_it_is_exactly_what_differs(tmp_path_factory: pytest.TempPathFactory, acts: list[tuple[str, int]]):
     place = tmp_path_factory.mktemp("tree")

@@ -46,7 +46,10 @@ GARBAGE = (
     json.dumps({"text": SIGNED}).encode(),
 )
 BUDGET = settings(
-    max_examples=250, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=250,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 
 

@@ -100,7 +100,9 @@ def test_numbers_are_never_given_twice(path):
 
 
 @given(st.lists(any_fact(job_id()), max_size=20))
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
 def test_the_jobs_table_is_the_fold_of_the_journal(tmp_path_factory, facts):
     path = tmp_path_factory.mktemp("fold") / "state.db"
     store = Store.open(path, now=NOW)
