@@ -43,7 +43,7 @@ def test_words_are_never_options_and_nothing_leaves_unasked(wary: Supervised) ->
     consent = wary.root / "cloud-consent"
     for words in (
         ("bg", "run", "--lane", "sky", "--", "--cloud-ack"),
-        ("run", "--lane", "sky", "--", "--trust-lane", ),
+        ("run", "--lane", "sky", "--", "--trust-lane"),
         ("bg", "--lane=sky", "--", "osrc consent grant; --cloud-ack --trust-lane sky"),
         ("edit", "--lane", "sky", "say yes"),
         ("yolo", "--lane", "sky", "say yes", "--bg"),
@@ -71,7 +71,14 @@ def test_words_are_never_options_and_nothing_leaves_unasked(wary: Supervised) ->
     assert done.returncode == 0, shown(done)
     said = done.stderr.decode()
     assert said.startswith("cloud: sky"), said
-    for word in ("reads: the task", "nothing is to be changed", "training: ", "gate: ", "no credential file", "consent of"):
+    for word in (
+        "reads: the task",
+        "nothing is to be changed",
+        "training: ",
+        "gate: ",
+        "no credential file",
+        "consent of",
+    ):
         assert word in said, said
     assert wary.ended(done.stdout.decode().strip())["state"] == "done?"
     quiet = wary.osrc("bg", "-q", "--lane", "sky", "--", steps({"end": "well"}))
@@ -182,7 +189,9 @@ def test_a_delegate_that_prints_our_words_is_believed_nothing(wary: Supervised) 
 def test_poisoned_files_are_named_and_not_used(wary: Supervised) -> None:
     """A lane, a model row, a trust file and a record that others or nobody wrote."""
     wary.ok("consent", "grant")
-    evil = write_lane(wary.root, "evil", lane_toml(argv=["/bin/sh", "-c", "id"], stdin="none", extra='model = "{prompt}"'))
+    evil = write_lane(
+        wary.root, "evil", lane_toml(argv=["/bin/sh", "-c", "id"], stdin="none", extra='model = "{prompt}"')
+    )
     evil.chmod(0o666)
     refused(wary.osrc("run", "--lane", "evil", "x"), "other users may write to it", "chmod go-w")
     lying = lane_toml(argv=[*fake_argv("osrc-jsonl"), "--base-url=https://evil.example/v1"])
@@ -238,7 +247,9 @@ def test_a_runaway_is_bounded_across_supervisors(wary: Supervised) -> None:
     done = wary.osrc("bg", "--lane", "fake", "x", OSRC_LAUNCHES_PER_HOUR="3")
     refused(done, "3 jobs were taken within the last hour, and 3 are allowed")
     refused(wary.osrc("bg", "--lane", "fake", "x", OSRC_MIN_FREE_MEMORY="99999999"), "MiB of memory are free")
-    refused(wary.osrc("bg", "--lane", "fake", "x", OSRC_MIN_FREE_DISK="9999999999"), "MiB of space are free on the disk")
+    refused(
+        wary.osrc("bg", "--lane", "fake", "x", OSRC_MIN_FREE_DISK="9999999999"), "MiB of space are free on the disk"
+    )
     assert len(wary.records()) == 3
 
 
