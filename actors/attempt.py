@@ -8,16 +8,16 @@ import signal
 from enum import Enum, auto
 
 from ..messages.job import Identity
+from ..state.errors import StateError
 from ..state.identity import identify, look
-from ..state.job_folder import JobFolder
+from ..state.job_folder import JobFolder, SpawnRecord
 from ..state.job_machine import ProcessState
+from .base import log
 
 
 class LaunchFate(Enum):
     """What became of a launch that was asked for."""
 
-    SPAWNED = auto()
-    """The delegate exists or existed: its spawn record is there."""
     ENDED = auto()
     """There is an exit record and no spawn record: it could not be started."""
     OPEN = auto()
@@ -28,16 +28,17 @@ class LaunchFate(Enum):
 
 def fate_of_launch(
     folder: JobFolder, attempt: int, *, waited_s: float, patience_s: float, grace_s: float
-) -> LaunchFate:
-    """Find out what became of a launch; an attempt that nobody claimed for ``patience_s`` is claimed here.
+) -> SpawnRecord | LaunchFate:
+    """Find out what became of a launch: its spawn record where the delegate exists or existed.
 
-    ``grace_s`` is how long a claim that names no process is believed. Writes nothing but the claim.
+    An attempt that nobody claimed for ``patience_s`` is claimed here. ``grace_s`` is how long a claim
+    that names no process is believed. Writes nothing but the claim.
     """
-    if folder.read_spawn(attempt) is not None:
-        return LaunchFate.SPAWNED
+    claim = folder.read_claim(attempt)
+    if claim is not None and claim.spawn is not None:
+        return claim.spawn
     if folder.read_exit() is not None:
         return LaunchFate.ENDED
-    claim = folder.read_claim(attempt)
     if claim is None:
         # A shim that is faster than our claim is seen by the next look.
         patient = waited_s < patience_s
@@ -66,6 +67,14 @@ def hurry(folder: JobFolder, attempt: int, *, waited_s: float, grace_s: float) -
 
 
 _ALIVE = (ProcessState.RUNNING, ProcessState.STOPPED)
+
+
+def keep_promise(folder: JobFolder) -> None:
+    """Let the folder know that its job is journalled: a store rebuilt from folders has it then."""
+    try:
+        folder.promise()
+    except StateError as error:
+        log.warning("%s: %s", folder.job_id, error)
 
 
 def claim_attempt(folder: JobFolder, attempt: int) -> bool:

@@ -37,28 +37,31 @@ ABNORMAL = "crashed"
 class ReplyPort:
     """Where the answer to a query goes: set once, by whoever ends up knowing it."""
 
-    __slots__ = ("_box", "_lock", "_value")
+    __slots__ = ("_gate", "_given", "_value")
 
     def __init__(self) -> None:
-        self._box = threading.Event()
-        self._lock = threading.Lock()
+        self._given = threading.Lock()
+        """Taken by the first answer."""
+        self._gate = threading.Lock()
+        """Held until there is an answer: one wake-up of one waiter, which an Event makes several of."""
+        self._gate.acquire()
         self._value: Any = None
 
     def set(self, value: Any) -> None:  # noqa: ANN401  a reply is whatever the query's contract says
         """Answer. Only the first answer counts, so that a crash can't overwrite a given one."""
-        with self._lock:
-            if not self._box.is_set():
-                self._value = value
-                self._box.set()
+        if self._given.acquire(blocking=False):
+            self._value = value
+            self._gate.release()
 
     @property
     def answered(self) -> bool:
         """Whether it has its answer."""
-        return self._box.is_set()
+        return self._given.locked()
 
     def wait(self, timeout_s: float) -> Any:  # noqa: ANN401
         """Return the answer, or a refusal when none came in time."""
-        if self._box.wait(timeout_s):
+        if self._gate.acquire(timeout=timeout_s):
+            self._gate.release()
             return self._value
         return Refused(
             code=RefusalCode.SUPERVISOR_BUSY,
@@ -197,6 +200,11 @@ class Actor(pykka.ThreadingActor):
 
     use_daemon_thread = True
 
+    @staticmethod
+    def _create_actor_inbox() -> queue.SimpleQueue[Any]:
+        """Pykka hook: a mailbox in C. A told message then costs one wake-up instead of three (seen with 4.5.0)."""
+        return queue.SimpleQueue()
+
     def __init__(self, *, name: str, directory: Directory, incarnation: int = 1, parent: Handle | None = None) -> None:
         super().__init__()
         self.name = name
@@ -305,14 +313,14 @@ class _WakeUp:
     """To an actor that was set aside: leave."""
 
 
-def _mailbox(ref: pykka.ActorRef[Any]) -> queue.Queue[Any]:
-    """Return the mailbox of envelopes. Pykka types it as less than the queue that a threading actor's is."""
+def _mailbox(ref: pykka.ActorRef[Any]) -> queue.SimpleQueue[Any]:
+    """Return the mailbox of envelopes. Pykka types it as less than it is."""
     mailbox: Any = ref.actor_inbox
-    found: queue.Queue[Any] = mailbox
+    found: queue.SimpleQueue[Any] = mailbox
     return found
 
 
-def _empty(mailbox: queue.Queue[Any]) -> None:
+def _empty(mailbox: queue.SimpleQueue[Any]) -> None:
     """Refuse all queries that wait."""
     wake_up = None
     with contextlib.suppress(queue.Empty):

@@ -45,6 +45,7 @@ from ..state.identity import identify, look
 from ..state.ids import is_job_id
 from ..state.store import Reader
 from . import limit_commands
+from .attempt import keep_promise
 from .base import Stop, ask, log
 from .intake import Draft, create, draft, forget_spool, preview, read_plan
 from .jobs import Adopt, Cancel, Submit
@@ -179,19 +180,18 @@ class Dispatcher:
         decided = self._admitted(request)
         if isinstance(decided, Refused):
             return decided
-        record, folder = create(decided, self.services.home, umask=self.services.umask)
+        me = identify(os.getpid()) if self.services.attached else None
+        owner = Identity.model_validate(me) if me else None
+        record, folder = create(decided, self.services.home, umask=self.services.umask, owner=owner)
         if decided.account is not None:
             self.services.accounts.keep(record.job_id, decided.account)
-        if self.services.attached:
-            me = identify(os.getpid())
-            owner = Identity.model_validate(me) if me else None
-            record = record.model_copy(update={"owner": owner, "supervision": "attached"})
         answer = ask(self.services.directory.find("jobs"), Submit(record), ASK_S)
         if isinstance(answer, Refused):
             self.services.accounts.take(record.job_id)
             if answer.code is not RefusalCode.SUPERVISOR_BUSY:  # nobody knows yet what became of a busy one
                 folder.remove()
             return answer
+        keep_promise(folder)
         return Accepted(job_id=record.job_id, plan=decided.plan)
 
     def _admitted(self, request: JobRequest) -> Draft | Refused:

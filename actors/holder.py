@@ -31,7 +31,7 @@ from typing import Any, cast
 from .holder_door import Door
 from .holder_log import EventLog, hint
 from .holder_loop import SelectLoop
-from .shim import LINUX, PR_SET_CHILD_SUBREAPER, claim, end_leftovers, identity, read_all, write_json
+from .shim import LINUX, PR_SET_CHILD_SUBREAPER, boot_id, claim, end_leftovers, identity, read_all, write_json
 from .transports.engine import ENGINES, Attachable, Engine, EngineError, SessionEvent
 
 LOOK_S = 0.5
@@ -52,9 +52,11 @@ def hold(folder: str) -> None:
         launch = json.loads(read_all(descriptor))
     except (OSError, ValueError):
         return
-    me = identity(os.getpid())
-    if not claim(os.fsencode(folder), int(launch["attempt"]), me):
+    me = identity(os.getpid(), boot_id())
+    claimed = claim(os.fsencode(folder), int(launch["attempt"]), me)
+    if claimed is None:
         return
+    os.close(claimed)
     with contextlib.suppress(OSError):
         os.unlink(path)
     if LINUX:
@@ -106,7 +108,7 @@ class Holder:
         except (EngineError, ImportError, KeyError) as error:
             self._over(None, None, str(error))
             return
-        delegate = identity(engine.pid) if engine.pid is not None else None
+        delegate = identity(engine.pid, boot_id()) if engine.pid is not None else None
         record = {
             "attempt": self.launch["attempt"],
             "holder": self._me,

@@ -23,7 +23,7 @@ from ..lanes.markers import mint
 from ..lanes.registry import Registry
 from ..lanes.scaffolds import scaffold
 from ..lanes.walls import Fence, behind, said
-from ..messages.job import Cost, JobRecord, JobRequest
+from ..messages.job import Cost, Identity, JobRecord, JobRequest
 from ..messages.refusals import RefusalCode, Refused
 from ..messages.replies import Plan
 from ..messages.vocabulary import Effort, JobState
@@ -47,8 +47,6 @@ from .tree import JOB_VARIABLE
 from .work_tree import GUARD, Guard, guard_for
 
 STDIN = "stdin"
-PLAN = "plan.json"
-PLAN_LIMIT = 64 * 1024 * 1024
 WINDOWS = (
     "poll",
     "stall_warn",
@@ -305,12 +303,18 @@ def _plan(  # noqa: PLR0913, PLR0917  the parts of one draft
     )
 
 
-def create(
-    draft_: Draft, home: Home, *, umask: int, now: float | None = None, random: Callable[[int], bytes] = os.urandom
+def create(  # noqa: PLR0913  the machine comes in by name
+    draft_: Draft,
+    home: Home,
+    *,
+    umask: int,
+    owner: Identity | None = None,
+    now: float | None = None,
+    random: Callable[[int], bytes] = os.urandom,
 ) -> tuple[JobRecord, JobFolder]:
-    """Make the job's folder and its record. Raises StateError; then nothing is left behind.
+    """Make the job's folder and its record. ``owner`` is the command that supervises it itself.
 
-    Raises PermissionError for a draft that did not pass the gate.
+    Raises StateError; then nothing is left behind. Raises PermissionError for a draft that did not pass the gate.
     """
     if draft_.permit is None:
         raise PermissionError("this draft did not pass the gate")
@@ -324,22 +328,23 @@ def create(
             break
         except FileExistsError:
             continue
+    record = _record(draft_, job_id, at, owner)
     try:
         _fill(folder, draft_, umask)
         keep(folder, draft_.dispatch, draft_.permit)
+        folder.begin_meta(record, draft_.plan.model_dump(mode="json"))
     except StateError:
         folder.remove()
         raise
     forget_spool(draft_.request, home)
-    return _record(draft_, job_id, at), folder
+    return record, folder
 
 
 def read_plan(home: Home, job_id: str) -> Plan | None:
     """Return the plan that a job was taken with; None when it can't be read."""
     try:
-        data = read_private(home.job_dir(job_id) / PLAN, PLAN_LIMIT)
-        return None if data is None else Plan.model_validate_json(data)
-    except (StateError, ValueError):
+        return Plan.model_validate(JobFolder(home.job_dir(job_id)).read_plan())
+    except ValueError:
         return None
 
 
@@ -352,13 +357,12 @@ def _fill(folder: JobFolder, draft_: Draft, umask: int) -> None:
 
     prompt = draft_.prompt.encode("utf-8", "surrogatepass")
     at = draft_.place.encode(), os.fsencode(folder.path)
-    folder.write(PROMPT, prompt.replace(*at))
+    folder.begin(PROMPT, prompt.replace(*at))
     stdin = None if launch.stdin is None else PROMPT if launch.stdin == prompt else STDIN
     if stdin == STDIN and launch.stdin is not None:
-        folder.write(STDIN, launch.stdin.replace(*at))
+        folder.begin(STDIN, launch.stdin.replace(*at))
     for file in launch.files:
         folder.place(file.name, file.content.replace(*at), executable=file.executable)
-    folder.write_json(PLAN, draft_.plan.model_dump(mode="json"))
     if draft_.guard is not None:
         folder.write_json(GUARD, draft_.guard.to_json())
     start = {
@@ -371,10 +375,10 @@ def _fill(folder: JobFolder, draft_: Draft, umask: int) -> None:
         "stdin": stdin,
         "umask": umask,
     }
-    folder.write(LAUNCH, json.dumps(start).encode())
+    folder.begin(LAUNCH, json.dumps(start).encode())
 
 
-def _record(draft_: Draft, job_id: str, at: float) -> JobRecord:
+def _record(draft_: Draft, job_id: str, at: float, owner: Identity | None) -> JobRecord:
     request, lane, resolved = draft_.request, draft_.lane, draft_.resolved
     billing = draft_.launch.billing or lane.billing
     return JobRecord(
@@ -398,6 +402,8 @@ def _record(draft_: Draft, job_id: str, at: float) -> JobRecord:
         cost=Cost(kind=billing.kind, plan=billing.plan),
         accepted_at=at,
         marker_id=draft_.marker_id,
+        owner=owner,
+        supervision="supervised" if owner is None else "attached",
     )
 
 

@@ -7,7 +7,6 @@ can be claimed only once.
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable, Sequence
 from typing import Any, assert_never
 
@@ -35,7 +34,7 @@ from ..messages.refusals import Refused
 from ..messages.vocabulary import JobState
 from ..state import job_machine as machine
 from ..state.errors import StateError
-from ..state.job_folder import EVENTS, LAUNCH, ExitRecord, JobFolder
+from ..state.job_folder import EVENTS, LAUNCH, ExitRecord, JobFolder, SpawnRecord
 from ..state.job_machine import JobMachine, ProcessState
 from ..state.records import apply
 from ..state.watchdog import Cause
@@ -130,7 +129,6 @@ class Job(Actor):
         if self._fresh:
             self.machine = JobMachine(state=JobState.LAUNCHING, attempt=self.record.attempt)
             self._perform((machine.Launch(self.record.attempt),))
-            self._write_meta()
         else:
             self._take_up()
         self._schedule()
@@ -324,10 +322,8 @@ class Job(Actor):
             grace_s=self.policy.launch_grace_s,
         )
         match fate:
-            case LaunchFate.SPAWNED:
-                spawn = self.folder.read_spawn(attempt)
-                if spawn is not None:
-                    self._spawned(spawn.shim, spawn.delegate)
+            case SpawnRecord(shim=shim, delegate=delegate):
+                self._spawned(shim, delegate)
             case LaunchFate.ENDED:
                 self._follow(seen_before=None)
                 self._exit_noticed()
@@ -533,8 +529,7 @@ class Job(Actor):
     def _leave(self, ended: JobEnded) -> None:
         self.record = apply(self.record, ended, self.services.clock.now().wall) or self.record
         self._write_meta()
-        with contextlib.suppress(OSError):  # only there if no shim came to read it; it may hold keys
-            self.folder.file(LAUNCH).unlink(missing_ok=True)
+        self.folder.empty(LAUNCH)  # where no shim came to read it; it may hold keys
         self._let_go()
         if self.parent is not None:
             lost = ended.exit_status is not None and ended.exit_status.lost

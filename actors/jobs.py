@@ -6,7 +6,6 @@ a process: a queued one costs a line in a queue.
 
 from __future__ import annotations
 
-import contextlib
 import os
 from collections import deque
 from collections.abc import Sequence
@@ -24,6 +23,7 @@ from ..state.job_folder import EXIT, LAUNCH, JobFolder
 from ..state.job_machine import REVOCABLE
 from ..state.restart_budget import RestartBudget
 from ..state.store import Reader
+from .attempt import keep_promise
 from .base import Handle, Query, ReplyPort, log, start
 from .job import Job
 from .journal import Append
@@ -148,6 +148,7 @@ class Jobs(Supervisor):
         job_id = record.job_id
         if job_id in self._running or job_id in self._queue:
             return
+        keep_promise(JobFolder(self.services.home.job_dir(job_id)))
         if record.state is JobState.QUEUED and not record.cancel_requested and len(self._running) >= self._most:
             self._queue.append(job_id)
             return
@@ -251,7 +252,6 @@ class Jobs(Supervisor):
             if waiting.slot:
                 self._run(job_id, waiting.record)
             else:
-                self._keep_meta(waiting.record)
                 self._queue.append(job_id)
                 self._next()
         if waiting.cancel is not None:
@@ -386,8 +386,7 @@ class Jobs(Supervisor):
         record = self._record(job_id)
         if record is not None:
             self._keep_meta(record)
-        with contextlib.suppress(OSError):
-            JobFolder(self.services.home.job_dir(job_id)).file(LAUNCH).unlink(missing_ok=True)
+        JobFolder(self.services.home.job_dir(job_id)).empty(LAUNCH)
 
     # --- small things
 

@@ -10,12 +10,13 @@ For each job folder, in this order, so that a kill at any point leaves the truth
 1. ``claim.N`` is created exclusively. Whoever has it may start attempt N, nobody else ever will; a
    supervisor that takes it instead proves that no prompt was sent.
 2. ``launch.json`` (argv, environment, cwd; 0600) is read.
-3. The delegate is forked and held at a gate; ``spawn.N.json`` names both processes; ``launch.json`` is
-   removed; then the gate opens. A shim that dies before leaves a delegate that sees the gate close and
-   never starts, and, without a spawn record, what the next attempt needs.
+3. The delegate is forked and held at a gate; a second line in ``claim.N`` names both processes;
+   ``launch.json`` is emptied; then the gate opens. A shim that dies before leaves a delegate that sees
+   the gate close and never starts, and, without that line, what the next attempt needs.
 4. ``exit.json`` says how it ended; what it left running is ended; then the shim leaves.
 
-Every step is hinted to the supervisor through the FIFO, if one reads it; the files are the truth.
+Every step is hinted to the supervisor through the FIFO, if one reads it; the files are the truth. Few
+files are made and none is removed: on some file systems that is what a short job costs most.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import fcntl
+import gc
 import json
 import os
 import signal
@@ -37,13 +39,13 @@ TERM_GRACE_S = 2.0
 FIRST_PAUSE_S, LONGEST_PAUSE_S, PATIENCE_S = 0.2, 30.0, 3 * 86400.0
 """How often, and for how long, it is tried to write the exit record."""
 LINUX = sys.platform == "linux"
+IGNORED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE, signal.SIGXFSZ)
+"""What would end a shim before its delegate. No delegate inherits it."""
 
 
 def main(fifo: str) -> None:
     """Fork a shim for each request until stdin ends."""
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
-    for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGPIPE"):
-        signal.signal(getattr(signal, name), signal.SIG_IGN)
+    set_signals()
     os.umask(0o077)
     libc = None
     if LINUX:
@@ -51,6 +53,9 @@ def main(fifo: str) -> None:
             libc = ctypes.CDLL(None, use_errno=True)
         except OSError:
             libc = None
+    boot = boot_id()
+    gc.disable()  # collecting in a fork copies every page it touches
+    gc.freeze()
     buffer = b""
     while True:
         try:
@@ -67,13 +72,22 @@ def main(fifo: str) -> None:
             if pid == 0:
                 status = 1
                 try:
-                    run_shim(os.fsencode(request["folder"]), request["attempt"], fifo, libc)
+                    run_shim(os.fsencode(request["folder"]), request["attempt"], fifo, boot, libc)
                     status = 0
                 finally:
                     os._exit(status)
 
 
-def run_shim(folder: bytes, attempt: int, fifo: str, libc: ctypes.CDLL | None) -> None:
+def set_signals() -> None:
+    """Ignore what would end a shim, and nothing else that whoever started us ignored."""
+    for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, signal.SIG_DFL)
+    for number in (signal.SIGCHLD, *IGNORED):
+        signal.signal(number, signal.SIG_IGN)
+
+
+def run_shim(folder: bytes, attempt: int, fifo: str, boot: str, libc: ctypes.CDLL | None) -> None:
     """Be the shim of one attempt."""
     os.setsid()
     devnull = os.open(os.devnull, os.O_RDWR)
@@ -82,16 +96,16 @@ def run_shim(folder: bytes, attempt: int, fifo: str, libc: ctypes.CDLL | None) -
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     os.chdir("/")
     job = os.path.basename(folder).decode("ascii", "replace")
-    me = identity(os.getpid())
-    if not claim(folder, attempt, me):
+    me = identity(os.getpid(), boot)
+    claimed = claim(folder, attempt, me)
+    if claimed is None:
         return
     if libc is not None:
         libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     try:
-        delegate, report = start_delegate(folder, attempt, me)
+        delegate, report = start_delegate(folder, attempt, me, claimed)
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        with contextlib.suppress(OSError):
-            os.unlink(os.path.join(folder, b"launch.json"))
+        empty(os.path.join(folder, b"launch.json"))
         write_exit(folder, exit_record(attempt, error=describe(error)))
         notify(fifo, job, attempt, "exited")
         notify(fifo, job, attempt, "gone")
@@ -106,35 +120,36 @@ def run_shim(folder: bytes, attempt: int, fifo: str, libc: ctypes.CDLL | None) -
     else:
         record = exit_record(attempt, code=os.WEXITSTATUS(status))
     written = try_exit(folder, record)
-    notify(fifo, job, attempt, "exited")
-    survivors = end_leftovers(delegate)
+    survivors: list[int] = []
+    if any_left(delegate):
+        notify(fifo, job, attempt, "exited")
+        survivors = end_leftovers(delegate)
     if not written:
         write_exit(folder, record)
         notify(fifo, job, attempt, "exited")
     notify(fifo, job, attempt, "gone", survivors)
 
 
-def claim(folder: bytes, attempt: int, me: dict[str, object]) -> bool:
-    """Take the attempt, or return False when somebody has it."""
+def claim(folder: bytes, attempt: int, me: dict[str, object]) -> int | None:
+    """Take the attempt: its open file, or None when somebody has it."""
     path = os.path.join(folder, b"claim.%d" % attempt)
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except OSError:
-        return False
+        return None
     with contextlib.suppress(OSError):  # an empty claim is a claim
-        os.write(descriptor, json.dumps(dict(me, by="shim")).encode())
-    os.close(descriptor)
-    return True
+        os.write(descriptor, json.dumps(dict(me, by="shim")).encode() + b"\n")
+    return descriptor
 
 
-def start_delegate(folder: bytes, attempt: int, me: dict[str, object]) -> tuple[int, int]:
+def start_delegate(folder: bytes, attempt: int, me: dict[str, object], claimed: int) -> tuple[int, int]:
     """Fork the delegate behind the gate, write the spawn record, open the gate.
 
     Returns its pid and a descriptor on which a failed exec is reported.
     """
     path = os.path.join(folder, b"launch.json")
-    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
-    launch = json.loads(read_all(descriptor))
+    descriptor = os.open(path, os.O_RDWR | os.O_NOFOLLOW)
+    launch = json.loads(read_all(descriptor, close=False))
     argv = [os.fsencode(item) for item in launch["argv"]]
     env = {os.fsencode(name): os.fsencode(value) for name, value in launch["env"].items()}
     append = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW
@@ -146,17 +161,21 @@ def start_delegate(folder: bytes, attempt: int, me: dict[str, object]) -> tuple[
     pid = os.fork()
     if pid == 0:
         become_delegate(launch, argv, env, (stdin, out, err), (gate_read, gate_write, report_write))
-    for descriptor in (gate_read, report_write, stdin, out, err):
-        os.close(descriptor)
-    record: dict[str, object] = {"attempt": attempt, "shim": me, "delegate": identity(pid), "at": time.time()}
+    for unneeded in (gate_read, report_write, stdin, out, err):
+        os.close(unneeded)
+    delegate = identity(pid, str(me["boot_id"]))
+    record: dict[str, object] = {"attempt": attempt, "shim": me, "delegate": delegate, "at": time.time()}
     try:
-        write_json(folder, f"spawn.{attempt}.json", record)
-        os.unlink(path)
+        write_all(claimed, json.dumps(record).encode() + b"\n")
+        os.close(claimed)
+        os.ftruncate(descriptor, 0)
+        os.close(descriptor)
     except OSError:
         os.close(gate_write)
         os.waitpid(pid, 0)
         raise
-    os.write(gate_write, b"g")
+    with contextlib.suppress(BrokenPipeError):  # it was killed at the gate: its status says so
+        os.write(gate_write, b"g")
     os.close(gate_write)
     return pid, report_read
 
@@ -175,10 +194,8 @@ def become_delegate(
     gate_read, gate_write, report = pipes
     try:
         os.setsid()
-        for number in range(1, signal.NSIG):
-            if number not in (signal.SIGKILL, signal.SIGSTOP):
-                with contextlib.suppress(OSError, ValueError):
-                    signal.signal(number, signal.SIG_DFL)
+        for number in IGNORED:
+            signal.signal(number, signal.SIG_DFL)
         os.close(gate_write)
         if os.read(gate_read, 1) != b"g":
             os._exit(126)
@@ -280,16 +297,24 @@ def stat_of(pid: int) -> list[bytes] | None:
     return data[data.rfind(b")") + 2 :].split()
 
 
-def identity(pid: int) -> dict[str, object]:
+def boot_id() -> str:
+    """Return what names this boot of the machine."""
+    if LINUX:
+        with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
+            return file.read().strip()
+    import psutil  # noqa: PLC0415  not there under -S; started without that where there is no /proc
+
+    return f"boot-{int(psutil.boot_time())}"
+
+
+def identity(pid: int, boot: str) -> dict[str, object]:
     """Name a process for good: pid, start time, boot."""
     if LINUX:
         row = stat_of(pid)
-        with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
-            boot = file.read().strip()
         return {"pid": pid, "started": int(row[19]) if row else 0, "boot_id": boot}
-    import psutil  # noqa: PLC0415  not there under -S; started without that where there is no /proc
+    import psutil  # noqa: PLC0415  as above
 
-    return {"pid": pid, "started": psutil.Process(pid).create_time(), "boot_id": f"boot-{int(psutil.boot_time())}"}
+    return {"pid": pid, "started": psutil.Process(pid).create_time(), "boot_id": boot}
 
 
 def exit_record(
@@ -328,9 +353,7 @@ def write_json(folder: bytes, name: str, value: dict[str, object]) -> None:
     temporary = os.path.join(folder, b".%s.%d.tmp" % (name.encode(), os.getpid()))
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     try:
-        data = json.dumps(value).encode()
-        while data:
-            data = data[os.write(descriptor, data) :]
+        write_all(descriptor, json.dumps(value).encode())
         os.close(descriptor)
         os.rename(temporary, path)
     except OSError:
@@ -339,17 +362,31 @@ def write_json(folder: bytes, name: str, value: dict[str, object]) -> None:
         raise
 
 
-def read_all(descriptor: int) -> bytes:
-    """Read to the end and close."""
+def write_all(descriptor: int, data: bytes) -> None:
+    """Write to the end."""
+    while data:
+        data = data[os.write(descriptor, data) :]
+
+
+def empty(path: bytes) -> None:
+    """Leave nothing in a file, if there is one."""
+    with contextlib.suppress(OSError):
+        descriptor = os.open(path, os.O_WRONLY | os.O_TRUNC | os.O_NOFOLLOW | os.O_NONBLOCK)
+        os.close(descriptor)
+
+
+def read_all(descriptor: int, *, close: bool = True) -> bytes:
+    """Read to the end."""
     parts: list[bytes] = []
     size = 0
-    while True:
-        part = os.read(descriptor, 1 << 20)
+    while part := os.read(descriptor, 1 << 16):
         size += len(part)
-        if not part or size > LAUNCH_LIMIT:
-            os.close(descriptor)
-            return b"".join(parts)
+        if size > LAUNCH_LIMIT:
+            break
         parts.append(part)
+    if close:
+        os.close(descriptor)
+    return b"".join(parts)
 
 
 def notify(fifo: str, job: str, attempt: int, what: str, survivors: Sequence[int] = ()) -> None:

@@ -19,7 +19,7 @@ def canonical(model: str | None) -> str:
     """
     if model is None:
         return ""
-    name = model[:_CAP].strip().lower().rpartition("/")[2].partition("[")[0].replace(".", "-")
-    while (shorter := _DATE.sub("", _EFFORT.sub("", name))) not in ("", name):
+    name = model[:_CAP].strip().lower().rpartition("/")[2].partition("[")[0].replace(".", "-").strip()
+    while (shorter := _DATE.sub("", _EFFORT.sub("", name)).strip()) not in ("", name):
         name = shorter
     return name

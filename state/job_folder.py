@@ -1,24 +1,29 @@
 """One job's private folder, ``jobs/<id>/``: what was asked, what came out, and how it ended.
 
-    meta.json      the record, as a second copy to rebuild the store from   (supervisor)
+    meta.json      the record as it was promised, and the plan              (supervisor)
+    end.json       the record with its verdict                              (supervisor)
     prompt.md      the text the delegate is given                           (supervisor)
-    launch.json    how it is started; read once by the shim                 (supervisor)
+    launch.json    how it is started; read once, and emptied, by the shim   (supervisor)
     claim.<n>      whoever creates it owns attempt n: nobody else starts it (shim or supervisor)
-    spawn.<n>.json the processes of attempt n                               (shim)
+                   its second line names the processes of attempt n         (shim)
     out.log err.log raw output                                              (delegate)
     events.jsonl   what the lane's parser made of it                        (supervisor)
     last.txt       the final message alone                                  (supervisor)
     watch.json     where the watchdog stands                                (supervisor)
     exit.json      how the delegate ended                                   (shim, by rename)
 
-Order that loses nothing: folder and prompt, then the journal's commit, then ``meta.json``. A folder
-without ``meta.json`` was never promised to anyone, so that a rebuild neither runs nor removes it.
+Order that loses nothing: folder, prompt and ``draft.json``, then the journal's commit, then ``draft.json``
+becomes ``meta.json``. A folder without ``meta.json`` was never promised to anyone, so that a rebuild
+neither runs nor removes it. ``meta.json`` and ``end.json`` together are the second copy of the record.
+
+A job makes as few files as it can and removes none: on a busy file system that is what it costs most.
 """
 
 from __future__ import annotations
 
 import contextlib
 import json
+import os
 import re
 import shutil
 from collections.abc import Mapping
@@ -29,11 +34,13 @@ from typing import Any
 from pydantic import ValidationError
 
 from ..messages.job import ExitStatus, Identity, JobRecord
-from .errors import StateError, from_os_error
+from .errors import StateError, from_os_error, printable
 from .files import FILES, Files, create_private, read_private, set_aside, write_private
 from .home import Home
 
 META = "meta.json"
+DRAFT = "draft.json"
+END = "end.json"
 PROMPT = "prompt.md"
 LAUNCH = "launch.json"
 OUT = "out.log"
@@ -46,9 +53,12 @@ WATCH = "watch.json"
 JSON_LIMIT = 1 << 20
 """Longest JSON file that is read here; ours are a few KiB."""
 
+META_LIMIT = 64 * 1024 * 1024
+"""The same of one that holds a plan: a plan shows the command, and that may hold the task."""
+
 _LOST = ExitStatus(lost=True)
 
-_ATTEMPT_FILE = re.compile(r"(?:claim\.(\d{1,9})|spawn\.(\d{1,9})\.json)\Z")
+_ATTEMPT_FILE = re.compile(r"claim\.(\d{1,9})\Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,14 +73,6 @@ class ExitRecord:
 
 
 @dataclass(frozen=True, slots=True)
-class ClaimRecord:
-    """Who owns an attempt. ``process`` is None when the claim was made but not legibly signed."""
-
-    by: str
-    process: Identity | None
-
-
-@dataclass(frozen=True, slots=True)
 class SpawnRecord:
     """The processes of an attempt."""
 
@@ -79,6 +81,16 @@ class SpawnRecord:
     delegate: Identity | None
     at: float | None
     """Epoch seconds when the delegate's process was seen."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimRecord:
+    """Who owns an attempt. ``process`` is None when the claim was made but not legibly signed."""
+
+    by: str
+    process: Identity | None
+    spawn: SpawnRecord | None = None
+    """None: the gate never opened, as far as anybody can tell."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +128,11 @@ class JobFolder:
         """Replace one file whole, 0600."""
         write_private(self.path / name, data, fsync=fsync, files=self.files)
 
+    def begin(self, name: str, data: bytes) -> None:
+        """Write one file of a folder that nobody knows yet. Raises StateError; the folder is then to be removed."""
+        if not create_private(self.path / name, data, files=self.files):
+            raise StateError("state_damaged", f"{printable(self.path / name)} was there already")
+
     def place(self, name: str, data: bytes, *, executable: bool = False) -> None:
         """Write a file that the delegate is given, in folders of its own (0700). Raises StateError."""
         path = self.path / name
@@ -126,6 +143,11 @@ class JobFolder:
         write_private(path, data, files=self.files)
         if executable:
             path.chmod(0o700)
+
+    def empty(self, name: str) -> None:
+        """Leave nothing in a file, if there is one; that it can't be done is no trouble of the job's."""
+        with contextlib.suppress(OSError):
+            self.files.close(self.files.open(self.path / name, os.O_WRONLY | os.O_TRUNC))
 
     def discard(self, name: str) -> None:
         """Remove a file that is not wanted any longer; that it can't be removed is no trouble of the job's."""
@@ -144,14 +166,39 @@ class JobFolder:
             return None
         return None if data is None else _object(data)
 
+    def begin_meta(self, record: JobRecord, plan: Mapping[str, Any]) -> None:
+        """Keep what is to be promised. ``promise`` makes it count."""
+        value = {**record.model_dump(mode="json"), "plan": plan}
+        self.begin(DRAFT, json.dumps(value, separators=(",", ":")).encode() + b"\n")
+
+    def promise(self) -> None:
+        """Let ``meta.json`` be there, once the job is in the journal; repeating it is harmless. Raises StateError."""
+        try:
+            self.files.replace(self.path / DRAFT, self.path / META)
+        except FileNotFoundError:
+            pass
+        except OSError as error:
+            raise from_os_error(error, self.path / META) from error
+
     def write_meta(self, record: JobRecord) -> None:
-        """Keep the record's second copy."""
-        self.write(META, record.model_dump_json().encode() + b"\n")
+        """Keep the record's second copy: as it was promised, or with its verdict."""
+        self.write(END if record.state.terminal else META, record.model_dump_json().encode() + b"\n")
 
     def read_meta(self) -> JobRecord | None:
         """Return the record's second copy; None when there is none of this job that can be read."""
+        return self._record(END) or self._record(META)
+
+    def read_plan(self) -> object:
+        """Return the plan that the job was taken with, as ``begin_meta`` got it; None when it can't be read."""
+        for name in (META, DRAFT):
+            with contextlib.suppress(StateError):
+                if (data := read_private(self.path / name, META_LIMIT)) is not None:
+                    return (_object(data) or {}).get("plan")
+        return None
+
+    def _record(self, name: str) -> JobRecord | None:
         try:
-            data = read_private(self.path / META, JSON_LIMIT)
+            data = read_private(self.path / name, META_LIMIT)
             record = None if data is None else JobRecord.model_validate_json(data)
         except (StateError, ValidationError):
             return None
@@ -183,27 +230,23 @@ class JobFolder:
         return create_private(self._claim(attempt), json.dumps(owner).encode() + b"\n", files=self.files)
 
     def read_claim(self, attempt: int) -> ClaimRecord | None:
-        """Return who owns an attempt; None when nobody does."""
+        """Return who owns an attempt, and which processes it became; None when nobody owns it."""
         try:
             data = read_private(self._claim(attempt), JSON_LIMIT)
         except StateError:
             data = b""
         if data is None:
             return None
-        value = _object(data) or {}
-        return ClaimRecord(by=str(value.get("by", "unknown")), process=_identity(value))
+        claim, _, spawn = data.partition(b"\n")
+        value = _object(claim) or {}
+        return ClaimRecord(
+            by=str(value.get("by", "unknown")), process=_identity(value), spawn=_spawn_record(attempt, spawn)
+        )
 
     def read_spawn(self, attempt: int) -> SpawnRecord | None:
         """Return an attempt's processes; None when the shim has not written them."""
-        value = self.read_json(f"spawn.{attempt}.json")
-        if value is None:
-            return None
-        return SpawnRecord(
-            attempt=attempt,
-            shim=_identity(value.get("shim")),
-            delegate=_identity(value.get("delegate")),
-            at=_number(value.get("at")),
-        )
+        claim = self.read_claim(attempt)
+        return None if claim is None else claim.spawn
 
     def last_attempt(self) -> int:
         """Return the highest attempt that was claimed or spawned, 0 when none was."""
@@ -211,7 +254,7 @@ class JobFolder:
             names = [entry.name for entry in self.path.iterdir()]
         except OSError:
             return 0
-        return max((int(found[1] or found[2]) for found in map(_ATTEMPT_FILE.match, names) if found), default=0)
+        return max((int(found[1]) for found in map(_ATTEMPT_FILE.match, names) if found), default=0)
 
     def remove(self) -> None:
         """Remove the folder and all that is in it; symbolic links are removed, never followed."""
@@ -239,6 +282,18 @@ def _identity(value: object) -> Identity | None:
         return Identity.model_validate(value)
     except ValidationError:
         return None
+
+
+def _spawn_record(attempt: int, line: bytes) -> SpawnRecord | None:
+    value = _object(line) if line.endswith(b"\n") else None  # half a line: the gate was never opened
+    if value is None:
+        return None
+    return SpawnRecord(
+        attempt=attempt,
+        shim=_identity(value.get("shim")),
+        delegate=_identity(value.get("delegate")),
+        at=_number(value.get("at")),
+    )
 
 
 def _number(value: object) -> float | None:

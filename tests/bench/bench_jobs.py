@@ -89,8 +89,8 @@ def overhead(home: BenchHome, runs: int) -> list[float]:
         answered = time.time()
         assert reply["kind"] == "accepted", reply
         *_, _ = connection.exchange({"kind": "follow.jobs", "selection": {"select": "ids", "ids": [reply["job_id"]]}})
-        record = home.home / "jobs" / str(reply["job_id"]) / "spawn.1.json"
-        seen.append(json.loads(record.read_text())["at"] - answered)
+        claim = home.home / "jobs" / str(reply["job_id"]) / "claim.1"
+        seen.append(json.loads(claim.read_text().splitlines()[1])["at"] - answered)
         mark.unlink(missing_ok=True)
     return seen
 

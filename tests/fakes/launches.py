@@ -42,6 +42,17 @@ def launchable(
     return JobFolder(path)
 
 
+def write_spawn(folder: Path, attempt: int, spawn: dict[str, object]) -> None:
+    """Make an attempt's claim name its processes, as its shim does."""
+    claim = {"by": "shim", **(spawn.get("shim") or {})}
+    (folder / f"claim.{attempt}").write_text(f"{json.dumps(claim)}\n{json.dumps(spawn)}\n")
+
+
+def read_spawn(folder: Path, attempt: int) -> dict[str, object]:
+    """Return the processes that an attempt's claim names."""
+    return json.loads((folder / f"claim.{attempt}").read_text().splitlines()[1])
+
+
 def bearers(job_id: str) -> list[int]:
     """Return the living processes that inherited a job's id."""
     found = []

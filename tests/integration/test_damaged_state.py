@@ -185,7 +185,8 @@ def test_a_newer_schema_is_refused_and_left_alone(home: Supervised) -> None:
 def test_a_half_written_meta_costs_at_most_its_own_job(home: Supervised, content: bytes) -> None:
     """Alone it costs nothing: it is the second copy."""
     finished, live, go = one_done_one_running(home)
-    (home.folder(finished) / "meta.json").write_bytes(content)
+    for name in ("meta.json", "end.json"):
+        (home.folder(finished) / name).write_bytes(content)
     check_all_is_well(home, finished, live, go)
 
 
@@ -194,7 +195,8 @@ def test_a_half_written_meta_and_a_lost_database(home: Supervised) -> None:
     other = home.bg(*DONE)
     home.ended(other)
     home.kill_supervisor()
-    (home.folder(other) / "meta.json").write_bytes(b'{"job_')
+    for name in ("meta.json", "end.json"):
+        (home.folder(other) / name).write_bytes(b'{"job_')
     damage_header(home)
     new = home.bg(*DONE)
     home.ended(new)
@@ -242,7 +244,7 @@ def test_a_damaged_exit_record_without_a_final_event_is_an_unknown_end(home: Sup
 )
 def test_all_other_files_of_a_running_job_are_damaged(home: Supervised, content: bytes) -> None:
     _, live, go = one_done_one_running(home)
-    for name in ("watch.json", "spawn.1.json", "plan.json", "prompt.md", "events.jsonl"):
+    for name in ("watch.json", "claim.1", "meta.json", "prompt.md", "events.jsonl"):
         (home.folder(live) / name).write_bytes(content)
     home.ok("supervisor", "restart")
     go.touch()
@@ -261,7 +263,7 @@ def test_a_canceled_job_does_not_come_back_with_a_rebuilt_database(home: Supervi
     home.ok("cancel", second)
     assert home.ended(second)["state"] == "canceled"
     launch = home.folder(second) / "launch.json"
-    until(lambda: not launch.exists(), "the caller's environment in it was put away")
+    until(lambda: launch.read_bytes() == b"", "the caller's environment in it was put away")
     home.ok("cancel", "--now", first)
     home.ended(first)
     home.kill_supervisor()

@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from fakes.launches import read_spawn, write_spawn
 from fakes.osrc_process import shown
 from fakes.supervised import Supervised, alive, kill, pid_in, until
 
@@ -191,11 +192,10 @@ def test_a_recycled_pid_is_a_stranger_that_nobody_touches(home: Supervised, stra
     kill(shim)
     kill(delegate)
     until(lambda: not alive(delegate), "the delegate is gone")
-    path = home.folder(job_id) / "spawn.1.json"
-    spawn = json.loads(path.read_bytes())
+    spawn = read_spawn(home.folder(job_id), 1)
     for name in ("shim", "delegate"):
         spawn[name]["pid"] = stranger.pid
-    path.write_text(json.dumps(spawn))
+    write_spawn(home.folder(job_id), 1, spawn)
     home.ok("supervisor", "restart")
     record = home.ended(job_id)
     assert (record["state"], record["exit_status"]["lost"]) == ("interrupted", True)
@@ -205,11 +205,10 @@ def test_a_recycled_pid_is_a_stranger_that_nobody_touches(home: Supervised, stra
 def test_a_recycled_pid_is_not_canceled(home: Supervised, stranger: subprocess.Popen[bytes]) -> None:
     job_id, delegate, shim = started(home)
     home.kill_supervisor()
-    path = home.folder(job_id) / "spawn.1.json"
-    spawn = json.loads(path.read_bytes())
+    spawn = read_spawn(home.folder(job_id), 1)
     for name in ("shim", "delegate"):
         spawn[name] = {**spawn[name], "pid": stranger.pid, "boot_id": "another boot"}
-    path.write_text(json.dumps(spawn))
+    write_spawn(home.folder(job_id), 1, spawn)
     home.ok("supervisor", "restart")
     home.osrc("cancel", "--now", job_id)
     home.ended(job_id, 8)

@@ -198,7 +198,7 @@ def test_the_folder_holds_what_is_needed_and_is_private(desk):
     assert isinstance(drafted, Draft)
     assert names(desk.home.jobs_dir) == []
     record, folder = desk.create(drafted)
-    assert names(folder.path) == ["launch.json", "plan.json", "prompt.md"]
+    assert names(folder.path) == ["draft.json", "launch.json", "prompt.md"]
     assert oct(folder.path.stat().st_mode)[-3:] == "700"
     assert all(oct(path.stat().st_mode)[-3:] == "600" for path in folder.path.iterdir())
     assert (record.label, record.verb, record.timeout_s, record.posture) == ("mine", Verb.EDIT, 60.0, "MUTATING")

@@ -16,6 +16,7 @@ from fakes.permits import permit
 from outsourcerer.actors import shim
 from outsourcerer.actors.attempt import LaunchFate, claim_attempt, fate_of_launch
 from outsourcerer.actors.spawner import Spawner
+from outsourcerer.state.job_folder import SpawnRecord
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks at processes through /proc")
 
@@ -115,7 +116,7 @@ def test_a_delegate_that_can_not_be_started_is_an_error_and_no_exit_code(bench, 
     found = ended(folder)
     assert words in found.status.error
     assert (found.status.code, found.status.signal) == (None, None)
-    assert not (folder.path / "launch.json").exists(), "it holds an environment"
+    assert (folder.path / "launch.json").read_bytes() == b"", "it held an environment"
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[]", b"{}", b'{"argv": ["/bin/true"]}', b"\xff\xfe"])
@@ -151,7 +152,7 @@ def test_the_delegate_gets_what_the_launch_says_and_nothing_else(bench):
     assert set(ignored) <= {signal.SIGPIPE, signal.SIGXFSZ}, "python ignores these two itself"
     assert (folder.path / "err.log").read_text() == "to stderr\n"
     assert oct((folder.path / "out.log").stat().st_mode)[-3:] == "600"
-    assert not (folder.path / "launch.json").exists()
+    assert (folder.path / "launch.json").read_bytes() == b""
 
 
 def test_without_a_prompt_stdin_is_empty(bench):
@@ -224,13 +225,38 @@ def die_at(step: str) -> None:
         write(*args)
         die()
 
-    write = shim.write_json
+    write = shim.write_all
     if step == "claim":
         shim.start_delegate = die
     elif step == "fork":
-        shim.write_json = die
+        shim.write_all = die
     else:
-        shim.write_json = write_and_die
+        shim.write_all = write_and_die
+
+
+def test_a_delegate_that_is_killed_at_the_gate_ends_by_that_signal(bench):
+    folder = bench.folder("print('ran')")
+    pid = os.fork()
+    if pid == 0:
+        try:
+            write = shim.write_all
+
+            def write_and_kill(descriptor, data):
+                write(descriptor, data)
+                if b'"delegate"' in data:
+                    delegate = json.loads(data)["delegate"]["pid"]
+                    os.kill(delegate, signal.SIGKILL)
+                    os.waitid(os.P_PID, delegate, os.WEXITED | os.WNOWAIT)
+
+            shim.write_all = write_and_kill
+            shim.set_signals()
+            shim.run_shim(os.fsencode(folder.path), 1, str(bench.fifo), shim.boot_id(), None)
+        finally:
+            os._exit(1)
+    os.waitpid(pid, 0)
+    found = ended(folder)
+    assert (found.status.signal, found.status.error) == (signal.SIGKILL, None)
+    assert (folder.path / "out.log").read_bytes() == b""
 
 
 def test_a_shim_that_dies_before_the_gate_never_starts_its_delegate(bench):
@@ -241,7 +267,7 @@ def test_a_shim_that_dies_before_the_gate_never_starts_its_delegate(bench):
         if pid == 0:
             try:
                 die_at(step)
-                shim.run_shim(os.fsencode(folder.path), 1, str(bench.fifo), None)
+                shim.run_shim(os.fsencode(folder.path), 1, str(bench.fifo), shim.boot_id(), None)
             finally:
                 os._exit(1)
         os.waitpid(pid, 0)
@@ -251,7 +277,7 @@ def test_a_shim_that_dies_before_the_gate_never_starts_its_delegate(bench):
             assert (folder.path / "out.log").read_bytes() == b""
         assert (folder.path / "launch.json").exists()
         if step == "spawn record":
-            assert bench.fate(folder) is LaunchFate.SPAWNED, "its exit is lost, and that is what will be said"
+            assert isinstance(bench.fate(folder), SpawnRecord), "its exit is lost, and that is what will be said"
             continue
         assert bench.fate(folder) is LaunchFate.NEVER
         bench.spawner.spawn(folder.path, 2, permit(folder.path, 2))
@@ -270,10 +296,10 @@ def test_the_fate_of_a_launch(bench):
     assert folder.read_claim(1).by == "supervisor"
     assert bench.fate(folder, waited_s=0.0) is LaunchFate.NEVER
     bench.spawner.spawn(folder.path, 2, permit(folder.path, 2))
-    eventually(lambda: bench.fate(folder, 2, waited_s=1.0) is LaunchFate.SPAWNED)
+    eventually(lambda: isinstance(bench.fate(folder, 2, waited_s=1.0), SpawnRecord))
     broken = bench.run(argv=["/no/such/program"])
     ended(broken)
-    assert bench.fate(broken) in (LaunchFate.SPAWNED, LaunchFate.ENDED)
+    assert isinstance(bench.fate(broken), SpawnRecord) or bench.fate(broken) is LaunchFate.ENDED
 
 
 def test_a_claim_that_names_nobody_is_believed_for_a_while(bench):

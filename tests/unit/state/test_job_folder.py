@@ -2,13 +2,14 @@ import stat
 import threading
 
 import pytest
+from fakes.launches import write_spawn
 from fakes.state import FailingDisk, identity, job_id, names, record, refusal_of, scratch_home
 from hypothesis import given
 from hypothesis import strategies as st
 from outsourcerer.messages.job import ExitStatus
 from outsourcerer.messages.vocabulary import JobState
 from outsourcerer.state.errors import StateError
-from outsourcerer.state.job_folder import EXIT, JSON_LIMIT, META, WATCH, JobFolder
+from outsourcerer.state.job_folder import END, EXIT, JSON_LIMIT, LAUNCH, META, PROMPT, WATCH, JobFolder
 
 
 @pytest.fixture
@@ -37,10 +38,38 @@ def test_a_full_disk_is_said(home):
 
 def test_the_record_comes_back_whole(folder):
     assert folder.read_meta() is None
-    kept = record(label="ünï", state=JobState.DONE, exit=0, shim=identity(3))
-    folder.write_meta(kept)
-    assert folder.read_meta() == kept
-    assert stat.S_IMODE(folder.file(META).stat().st_mode) == 0o600
+    promised, ended = record(label="ünï"), record(label="ünï", state=JobState.DONE, exit=0, shim=identity(3))
+    folder.begin_meta(promised, {"lane": "x"})
+    assert (folder.read_meta(), folder.read_plan()) == (None, {"lane": "x"}), "it was promised to nobody yet"
+    folder.promise()
+    folder.promise()
+    assert (folder.read_meta(), folder.read_plan()) == (promised, {"lane": "x"})
+    folder.write_meta(ended)
+    assert folder.read_meta() == ended
+    assert names(folder.path) == [END, META]
+    assert {stat.S_IMODE(path.stat().st_mode) for path in folder.path.iterdir()} == {0o600}
+    folder.file(END).write_bytes(b"{")
+    assert folder.read_meta() == promised, "the older copy is there for that"
+
+
+def test_what_is_begun_is_never_begun_over_something(folder):
+    folder.file(PROMPT).symlink_to(folder.path.parent / "elsewhere")
+    with pytest.raises(StateError):
+        folder.begin(PROMPT, b"x")
+    assert not (folder.path.parent / "elsewhere").exists()
+
+
+def test_emptying_follows_no_link_and_makes_no_file(folder):
+    folder.file(LAUNCH).write_bytes(b"keys")
+    folder.empty(LAUNCH)
+    assert folder.file(LAUNCH).read_bytes() == b""
+    other = folder.path.parent / "other"
+    other.write_bytes(b"kept")
+    folder.file("stdin").symlink_to(other)
+    folder.empty("stdin")
+    folder.empty("gone")
+    assert other.read_bytes() == b"kept"
+    assert names(folder.path) == [LAUNCH, "stdin"]
 
 
 @pytest.mark.parametrize(
@@ -161,16 +190,26 @@ def test_a_claim_that_could_not_be_written_can_be_taken(folder):
 
 def test_processes_of_an_attempt(folder):
     assert folder.read_spawn(1) is None
-    folder.write_json(
-        "spawn.1.json", {"attempt": 1, "shim": identity(2).model_dump(), "delegate": identity(3).model_dump(), "at": 4}
-    )
+    spawn = {"attempt": 1, "shim": identity(2).model_dump(), "delegate": identity(3).model_dump(), "at": 4}
+    write_spawn(folder.path, 1, spawn)
     found = folder.read_spawn(1)
     assert (found.shim, found.delegate, found.at) == (identity(2), identity(3), 4.0)
-    folder.write_json("spawn.2.json", {"attempt": 2, "shim": None, "delegate": {"pid": -1}})
+    write_spawn(folder.path, 2, {"attempt": 2, "shim": None, "delegate": {"pid": -1}})
     found = folder.read_spawn(2)
     assert (found.shim, found.delegate, found.at) == (None, None, None)
-    folder.file("spawn.3.json").write_bytes(b"{")
-    assert folder.read_spawn(3) is None
+    for content in (b"", b"{", b"{}\n", b"{}\n{", b"{}\n[]\n", b"\xff\n\xff\n"):
+        folder.file("claim.3").write_bytes(content)
+        assert folder.read_spawn(3) is None
+
+
+def test_a_spawn_record_cut_at_any_byte_is_none(folder):
+    """The gate opens after the whole line was written: half of it means that no prompt was sent."""
+    write_spawn(folder.path, 1, {"attempt": 1, "shim": None, "delegate": identity(3).model_dump(), "at": 4})
+    whole = folder.file("claim.1").read_bytes()
+    assert folder.read_spawn(1) is not None
+    for length in range(len(whole)):
+        folder.file("claim.1").write_bytes(whole[:length])
+        assert folder.read_spawn(1) is None
 
 
 def test_the_last_attempt(folder):
@@ -179,8 +218,8 @@ def test_the_last_attempt(folder):
         "claim.1",
         "claim.x",
         "claim.99999999999",
-        "spawn.12.json",
-        "spawn.13.json.tmp",
+        "claim.12",
+        "claim.13.tmp",
         ".claim.50",
         "claim.3\n",
     ):

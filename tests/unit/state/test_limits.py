@@ -6,7 +6,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 from fakes.state import NOW, record
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from outsourcerer.messages.facts import (
     JobAccepted,
@@ -225,6 +225,8 @@ def test_ids_of_one_model_have_one_key(one, other):
 
 
 @given(st.text(max_size=80))
+@example("0 [")
+@example("a /b -low")
 def test_every_word_has_a_key_and_the_key_is_its_own(word):
     assert canonical(canonical(word)) == canonical(word)
 

@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from fakes.launches import write_spawn
 from fakes.state import (
     NOW,
     FailingDisk,
@@ -26,7 +27,7 @@ from outsourcerer.messages.job import ExitStatus
 from outsourcerer.messages.vocabulary import JobState
 from outsourcerer.state.errors import DamagedStore, StateError
 from outsourcerer.state.home import Home
-from outsourcerer.state.job_folder import META, JobFolder
+from outsourcerer.state.job_folder import END, META, JobFolder
 from outsourcerer.state.reader import Reader
 from outsourcerer.state.records import apply
 from outsourcerer.state.recovery import REBUILT, open_or_rebuild
@@ -217,8 +218,12 @@ def test_an_end_that_the_log_lost_comes_back_and_a_removed_job_does_not(tmp_path
 def test_a_folder_without_a_record_is_kept_and_reported(tmp_path):
     home = scratch_home(tmp_path)
     lived_in(home, 3)
+    for number in range(3):
+        (home.jobs_dir / job_id(number) / META).write_bytes(record(number).model_dump_json().encode())
+    (home.jobs_dir / job_id(1) / END).write_bytes(b"{")
     (home.jobs_dir / job_id(1) / META).write_bytes(b'{"job_id": "2026')
-    (home.jobs_dir / job_id(2) / META).unlink()
+    for name in (END, META):
+        (home.jobs_dir / job_id(2) / name).unlink()
     (home.jobs_dir / "not a job").mkdir()
     (home.jobs_dir / job_id(9)).symlink_to(home.jobs_dir / job_id(0))
     home.database.write_bytes(b"broken" * 1000)
@@ -247,7 +252,7 @@ def test_a_live_job_comes_back_as_far_as_its_folder_proves(tmp_path):
                 "delegate": identity(8).model_dump(),
                 "at": NOW + 3,
             }
-            folder.write_json("spawn.1.json", spawn)
+            write_spawn(folder.path, 1, spawn)
         if number >= 3:
             folder.claim(2, {"by": "shim", **identity(9).model_dump()})
     store.close()
@@ -396,7 +401,7 @@ def test_when_an_ended_job_began_comes_back_from_its_first_attempt(tmp_path):
     folder.write_meta(record(1, state=JobState.DONE, exit=0, ended=NOW + 9, attempt=2))
     for attempt in (1, 2):
         spawn = {"attempt": attempt, "shim": None, "delegate": identity(8).model_dump(), "at": NOW + attempt}
-        folder.write_json(f"spawn.{attempt}.json", spawn)
+        write_spawn(folder.path, attempt, spawn)
     store, _ = open_or_rebuild(home, NOW + 20)
     assert store.record(job_id(1)).started == NOW + 1
     assert store.record(job_id(1)).ended == NOW + 9
