@@ -25,6 +25,7 @@ from .tree import in_background
 GATE = "gate.json"
 _ENVIRONMENT = ("HOME", "XDG_CONFIG_HOME")
 """By which the person's own trusted lanes are found."""
+_DEFAULTS = Settings({})
 _BROKEN = Refused(
     code=RefusalCode.WOULD_LEAK,
     message="what leaves this machine could not be looked at again before the launch",
@@ -104,15 +105,15 @@ def _dispatch(kept: Mapping[str, Any], record: JobRecord, lane: Lane, home: Home
 
 def _settings(kept: Mapping[str, Any]) -> Settings:
     limit_s, protected = kept.get("scan_secs"), kept.get("protected")
-    words = {}
+    words: dict[str, str] = {}
     if isinstance(limit_s, int | float) and limit_s > 0:
         words["OSRC_SECRET_SCAN_SECS"] = f"{limit_s:g}"
     if isinstance(protected, str) and protected:
         words["OSRC_PROTECTED_PATHS"] = protected
     try:
-        return Settings.load(words)
+        return Settings.load(words) if words else _DEFAULTS
     except StateError:
-        return Settings({})
+        return _DEFAULTS
 
 
 def _words(value: object) -> tuple[str, ...]:
