@@ -28,7 +28,6 @@ from ..messages.refusals import RefusalCode, Refused
 from ..messages.replies import Plan
 from ..messages.vocabulary import Effort, JobState
 from ..state.errors import StateError
-from ..state.files import read_private
 from ..state.home import Home
 from ..state.ids import new_job_id
 from ..state.job_folder import LAUNCH, PROMPT, JobFolder
