@@ -34,6 +34,8 @@ GATED = {
     "yolo": "job.submit",
     "bg": "job.submit",
     "continue": "job.submit",
+    "cont": "job.submit",
+    "retry": "job.submit",
     "doctor": "--ping is a turn of rehearsal.ping",
     "canary": "--turn is a turn of rehearsal.rehearse",
 }
@@ -41,7 +43,7 @@ GATED = {
 
 NEVER = {
     "status", "watch", "wait", "events", "result", "logs", "explain", "classify", "cancel", "supervisor", "models",
-    "lanes", "limits", "consent", "posture", "config", "completion", "help",
+    "lanes", "limits", "consent", "posture", "sanitize", "config", "completion", "help",
 }  # fmt: skip
 """Commands that start no delegate."""
 
