@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ..lanes.contract import Host, Lane, ReadinessLevel
 from ..lanes.launching import version_tuple
@@ -15,6 +15,7 @@ from ..lanes.option_words import offered, used
 from ..state.settings import Settings
 from .host import host_for, probe, run_quick
 from .rehearsal import Rehearsal, rehearse
+from .scripted_mishaps import Mishap
 
 HELP_S = 30.0
 """Longest wait for one help text (cline needs 4 s on two cores)."""
@@ -34,32 +35,45 @@ class Sighting:
     """Those that its help no longer names."""
     turn: bool | None = None
     """Whether a turn against a scripted model went as the lane reads it; None: none was played."""
+    mishaps: Mapping[str, bool] = field(default_factory=dict)
+    """Which failures of the model were played, and whether the lane told each from others."""
     notes: tuple[str, ...] = ()
 
 
-def look(lane: Lane, environment: Mapping[str, str], settings: Settings, *, turn: bool = False) -> Sighting:
+def look(
+    lane: Lane, environment: Mapping[str, str], settings: Settings, *, turn: bool = False, errors: bool = False
+) -> Sighting:
     """Return what the installed program says of itself, against what ``lane`` expects.
 
-    ``turn``: also have it play one against a scripted model, where it can be led to one.
+    ``turn``: also have it play one against a scripted model, where it can be led to one. ``errors``: and one for
+    each way in which the model may fail it.
     """
     ready = probe(lane, environment, settings)
     host = host_for(lane, environment, settings)
     program = host.executables.get(lane.binary) if lane.binary else None
-    if lane.binary is None:
-        return Sighting(lane=lane.name, verdict="unchecked", notes=("it drives no program of its own",))
-    if program is None:
+    if lane.binary is not None and program is None:
         words = (ready.detail, *((f"fix: {ready.fix}",) if ready.fix else ()))
         absent = ready.level is ReadinessLevel.ABSENT
         return Sighting(lane=lane.name, verdict="absent" if absent else "unchecked", notes=words)
-    looked, gone, notes = _options(lane, host, program, environment)
-    if age := _against(ready.version, lane.tested_versions):
-        notes.insert(0, age)
+    looked, gone, notes = 0, list[str](), ["it drives no program of its own"]
+    if program is not None:
+        looked, gone, notes = _options(lane, host, program, environment)
+        if age := _against(ready.version, lane):
+            notes.insert(0, age)
     played = rehearse(lane, environment) if turn else Rehearsal(ok=None)
     if turn and played.ok is None:
         notes.append("it can't be led to a scripted model: no turn was played")
     notes += played.notes
-    verdict = "changed" if gone else "unchecked" if not looked else "same" if ready.tested else "untested"
-    if played.ok is False:
+    mishaps = {}
+    if errors and played.ok:
+        tried = {mishap: rehearse(lane, environment, mishap) for mishap in Mishap}
+        mishaps = {str(mishap): found.ok is True for mishap, found in tried.items()}
+        notes += [note for found in tried.values() for note in found.notes]
+    well = played.ok and all(mishaps.values())
+    verdict = "changed" if gone else "same" if looked and ready.tested else "untested" if looked else "unchecked"
+    if program is None and well:
+        verdict = "same"
+    if played.ok is not None and not well:
         verdict = "broken"
     return Sighting(
         lane=lane.name,
@@ -69,6 +83,7 @@ def look(lane: Lane, environment: Mapping[str, str], settings: Settings, *, turn
         options=looked,
         gone=tuple(gone),
         turn=played.ok,
+        mishaps=mishaps,
         notes=tuple(notes),
     )
 
@@ -90,12 +105,14 @@ def _options(lane: Lane, host: Host, program: str, environment: Mapping[str, str
     return looked, gone, notes
 
 
-def _against(version: str | None, tested: tuple[str, ...]) -> str | None:
+def _against(version: str | None, lane: Lane) -> str | None:
     """Return a sentence on a version that was not tested; None for one that was."""
+    tested = lane.tested_versions
     if version is None:
         return "it told no version"
     if not tested:
-        return "no version of it was ever tested: the lane is built from public facts"
+        known = "it is known to speak ACP" if lane.provider == "acp" else "the lane is built from public facts"
+        return f"no version of it was ever tested: {known}"
     if version in tested:
         return None
     last = max(tested, key=lambda word: version_tuple(word) or ())

@@ -1,7 +1,8 @@
-"""One real turn of an installed CLI, outside of any job.
+"""Real turns of an installed CLI, outside of any job.
 
 ``rehearse``: against a scripted model on loopback, in a home of its own that is removed afterwards. Does it
-still speak as its lane reads it? No account is used, and nothing is asked of a real model.
+still speak as its lane reads it, also where its model fails? No account is used, and nothing is asked of a real
+model.
 
 ``ping``: as the person, against the real model. Does the lane answer? It costs what a short answer costs.
 """
@@ -10,30 +11,31 @@ from __future__ import annotations
 
 import os
 import secrets
-import signal
-import subprocess
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..lanes.contract import Host, Lane, Launch, Stream, Task
+from ..lanes.contract import Lane, Task
 from ..lanes.disclosure import addresses_of
 from ..lanes.scenes import Scene, scene
-from ..messages.job import ExitStatus
-from ..messages.lane_events import LaneEvent, TurnEnded, Unrecognised
+from ..messages.lane_events import FailureKind, Unrecognised
 from ..messages.refusals import Refused
 from ..messages.vocabulary import Verb
 from ..state.home import Home
 from ..state.settings import Settings
-from .gate import Dispatch, Passed, Scope, pass_gate, pass_rehearsal
+from .gate import Dispatch, Scope, pass_gate, pass_rehearsal
 from .host import host_for
+from .rehearsal_turn import Turn, play
+from .scripted_mishaps import Mishap
 from .scripted_model import ScriptedModel
 
 TURN_S = 90.0
 """Longest wait for one turn (copilot and cline need some ten seconds to start on a busy machine)."""
-OUTPUT_LIMIT = 16 * 1024 * 1024
+MISHAP_S = 60.0
+"""Longest wait for one that is to fail: whoever still tries then would keep its job waiting."""
+EXPECTED = {Mishap.REFUSED_KEY: FailureKind.AUTH, Mishap.SPENT_PLAN: FailureKind.PLAN_LIMIT}
 SENTENCE = "The canary sings."
 PING = "Reply with the single word OK. Do nothing else."
 
@@ -46,33 +48,32 @@ class Rehearsal:
     notes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class _Turn:
-    """What came of a turn."""
+def rehearse(
+    lane: Lane, environment: Mapping[str, str], mishap: Mishap | None = None, *, turn_s: float | None = None
+) -> Rehearsal:
+    """Play one ``run`` turn of ``lane``, whose program is looked for on the PATH of ``environment``.
 
-    events: tuple[LaneEvent, ...]
-    ended: ExitStatus
-
-    @property
-    def last(self) -> TurnEnded | None:
-        return next((event for event in reversed(self.events) if isinstance(event, TurnEnded)), None)
-
-
-def rehearse(lane: Lane, environment: Mapping[str, str], *, turn_s: float = TURN_S) -> Rehearsal:
-    """Play one ``run`` turn of ``lane``, whose program is looked for on the PATH of ``environment``."""
-    with ScriptedModel(SENTENCE) as model, _scratch() as root:
-        played = scene(lane.name, model.url)
-        if played is None:
-            return Rehearsal(ok=None)
+    With a ``mishap`` it goes well where the lane tells it from other failures.
+    """
+    played = scene(lane.name, "", spent=False)
+    if played is None:
+        return Rehearsal(ok=None)
+    with ScriptedModel(SENTENCE, mishap, spent_status=played.spent_status) as model, _scratch() as root:
+        played = scene(lane.name, model.url, spent=mishap is Mishap.SPENT_PLAN) or played
         prompt = f"Say hello to {secrets.token_hex(8)} now."
         made = _set_up(root, environment, played)
         host = host_for(lane, made, Settings.load(made, None))
+        within_s = turn_s or (TURN_S if mishap is None else MISHAP_S)
         permit = pass_rehearsal(f"rehearsal of {lane.name}", made, str(root))
         if isinstance(permit, Refused):
             return Rehearsal(ok=None, notes=(permit.message,))
-        turn = _play(lane, _task(root, prompt, played.model), host, root, permit, within_s=turn_s)
+        task = _task(root, prompt, played.model)
+        turn = play(lane, task, host, root, within_s=within_s, permit=permit, failing=mishap is not None)
         if isinstance(turn, Refused):
             return Rehearsal(ok=False, notes=(f"its lane refuses: {turn.message}",))
+        if mishap is not None:
+            notes = _told_wrong(turn, mishap)
+            return Rehearsal(ok=not notes, notes=tuple(notes))
         notes = _faults(turn)
         if not any(prompt.encode() in one for one in model.heard):
             notes.append("the prompt never reached the model")
@@ -121,7 +122,7 @@ def ping(  # noqa: PLR0913  whom, as whom, and what was agreed to
         if isinstance(permit, Refused):
             return Rehearsal(ok=None, notes=(permit.message, *((f"try: {permit.hint}",) if permit.hint else ())))
         tell(permit.disclosure)
-        turn = _play(lane, task, host, root, permit, within_s=turn_s)
+        turn = play(lane, task, host, root, within_s=turn_s, permit=permit)
         if isinstance(turn, Refused):
             return Rehearsal(ok=None, notes=(turn.message,))
         notes = _faults(turn)
@@ -130,7 +131,22 @@ def ping(  # noqa: PLR0913  whom, as whom, and what was agreed to
         return Rehearsal(ok=not notes, notes=tuple(notes))
 
 
-def _faults(turn: _Turn) -> list[str]:
+def _told_wrong(turn: Turn, mishap: Mishap) -> list[str]:
+    """Return how a turn that met with a mishap was misread."""
+    said = " ".join((turn.last.message or "").split())[:200] if turn.last is not None else ""
+    words = f": {said}" if said else ""
+    expected = EXPECTED.get(mishap, FailureKind.TRANSPORT)
+    if mishap is Mishap.CUT and turn.last is not None and turn.last.ok and SENTENCE in (turn.last.text or ""):
+        return []
+    if turn.failure is expected:
+        return []
+    if not turn.in_time:
+        return [f"{mishap}: it was still trying when its time was over"]
+    read = "a good answer" if turn.failure is FailureKind.NONE else str(turn.failure)
+    return [f"{mishap}: read as {read}, not as {expected}{words}"]
+
+
+def _faults(turn: Turn) -> list[str]:
     """Return what is wrong with a turn, whatever was asked."""
     notes = []
     if turn.ended.code != 0:
@@ -165,6 +181,7 @@ def _set_up(root: Path, environment: Mapping[str, str], played: Scene) -> dict[s
         "HOME": str(root / "home"),
         "TMPDIR": str(root / "tmp"),
         "LANG": "C.UTF-8",
+        **{name: environment[name] for name in ("PYTHONPATH",) if name in environment},  # for programs of ours
         **played.environment,
     }
     if played.keeps_cache:
@@ -175,67 +192,3 @@ def _set_up(root: Path, environment: Mapping[str, str], played: Scene) -> dict[s
 
 def _task(root: Path, prompt: str, model: str | None) -> Task:
     return Task(verb=Verb.RUN, prompt=prompt, cwd=str(root / "work"), model=model)
-
-
-def _play(  # noqa: PLR0913  who plays what, where, and by whose leave
-    lane: Lane, task: Task, host: Host, root: Path, permit: Passed, *, within_s: float
-) -> _Turn | Refused:
-    """Run one turn to its end, in the host's environment, and read it as the lane reads it."""
-    launch = lane.plan(task, host)
-    if isinstance(launch, Refused):
-        return launch
-    out, err, ended = _run(launch, root, host.environment, within_s, permit)
-    parser = lane.parser(task)
-    events = [*parser.feed(out), *parser.feed(err, Stream.ERR)]
-    if lane.report is not None:
-        events += parser.feed(_content(root / "job" / lane.report), Stream.REPORT)
-    return _Turn((*events, *parser.finish(ended)), ended)
-
-
-def _run(
-    launch: Launch, root: Path, environment: Mapping[str, str], within_s: float, permit: Passed
-) -> tuple[bytes, bytes, ExitStatus]:
-    """Run a launch to its end, or end it; return what it printed."""
-    permit.demand(permit.subject, 1)
-    job = root / "job"
-
-    def placed(text: str) -> str:
-        return text.replace("{job}", str(job)) if launch.files else text
-
-    for file in launch.files:
-        path = job / file.name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(file.content)
-        path.chmod(0o700 if file.executable else 0o600)
-    (job / "stdin").write_bytes(launch.stdin or b"")
-    kept = {name: value for name, value in environment.items() if not _stripped(name, launch)}
-    with (job / "stdin").open("rb") as source:
-        process = subprocess.Popen(
-            [placed(item) for item in launch.argv],
-            cwd=root / "work",
-            env=kept | {name: placed(value) for name, value in launch.env_set.items()},
-            stdin=source if launch.stdin is not None else subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            start_new_session=True,
-        )
-    try:
-        out, err = process.communicate(timeout=within_s)
-    except subprocess.TimeoutExpired:
-        # Its first process was not waited for yet, so the group's number is still its own.
-        os.killpg(process.pid, signal.SIGKILL)
-        out, err = process.communicate()
-    code = process.returncode
-    ended = ExitStatus(code=code) if code >= 0 else ExitStatus(signal=-code)
-    return out[:OUTPUT_LIMIT], err[:OUTPUT_LIMIT], ended
-
-
-def _stripped(name: str, launch: Launch) -> bool:
-    return any(name == one or (one.endswith("*") and name.startswith(one[:-1])) for one in launch.env_strip)
-
-
-def _content(path: Path) -> bytes:
-    try:
-        return path.read_bytes()[:OUTPUT_LIMIT]
-    except OSError:
-        return b""

@@ -7,11 +7,16 @@ from __future__ import annotations
 
 import gzip
 import json
+import socket
+import struct
 import threading
+import time
 from collections.abc import Callable, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
 from urllib.parse import urlsplit
+
+from .scripted_mishaps import Mishap, refused_key, spent_plan
 
 BODY_LIMIT = 32 * 1024 * 1024
 READ_S = 60.0
@@ -30,9 +35,11 @@ ENDS = {
 class ScriptedModel:
     """Answers every question with ``sentence``; ``heard`` keeps what was asked. A context manager."""
 
-    def __init__(self, sentence: str) -> None:
-        """Bind a port of the system's choice, on loopback only."""
+    def __init__(self, sentence: str, mishap: Mishap | None = None, *, spent_status: int = 429) -> None:
+        """Bind a port of the system's choice, on loopback only. ``spent_status``: how a spent plan is told."""
         self.sentence = sentence
+        self.mishap = mishap
+        self.spent_status = spent_status
         self.heard: list[bytes] = []
         self._http = _Server(("127.0.0.1", 0), _Handler)
         self._http.owner = self
@@ -86,16 +93,26 @@ class _Handler(BaseHTTPRequestHandler):
         if dialect is None:
             self._answer({"input_tokens": 100} if path.endswith("/count_tokens") else {})
             return
-        self.server.owner.heard.append(raw)
+        owner = self.server.owner
+        first = not owner.heard
+        owner.heard.append(raw)
+        if owner.mishap is Mishap.REFUSED_KEY:
+            self._refuse(*refused_key(dialect))
+            return
+        if owner.mishap is Mishap.SPENT_PLAN:
+            self._refuse(*spent_plan(dialect, owner.spent_status, time.time()))
+            return
         try:
             asked = json.loads(raw)
         except (ValueError, RecursionError):
             asked = None
         body = asked if isinstance(asked, dict) else {}
         model = str(body.get("model") or path.rpartition("/models/")[2].partition(":")[0] or "scripted-model")
-        frames, whole = DIALECTS[dialect](self.server.owner.sentence, model)
+        frames, whole = DIALECTS[dialect](owner.sentence, model)
         streamed = ":stream" in path if dialect == "gemini" else body.get("stream") is True
-        if streamed:
+        if first and owner.mishap is Mishap.CUT:
+            self._cut(DIALECTS[dialect](owner.sentence[: len(owner.sentence) // 2], model)[0])
+        elif streamed:
             self._stream(frames)
         else:
             self._answer(whole)
@@ -111,9 +128,14 @@ class _Handler(BaseHTTPRequestHandler):
             raw = self.rfile.read(min(int(self.headers.get("content-length") or 0), BODY_LIMIT))
         return gzip.decompress(raw) if self.headers.get("content-encoding") == "gzip" else raw
 
-    def _answer(self, body: Mapping[str, Any]) -> None:
+    def _refuse(self, status: int, headers: Mapping[str, str], body: Mapping[str, Any]) -> None:
+        self._answer(body, status, headers)
+
+    def _answer(self, body: Mapping[str, Any], status: int = 200, headers: Mapping[str, str] | None = None) -> None:
         content = json.dumps(body).encode()
-        self.send_response(200)
+        self.send_response(status)
+        for name, value in (headers or {}).items():
+            self.send_header(name, value)
         self.send_header("content-type", "application/json")
         self.send_header("content-length", str(len(content)))
         self.end_headers()
@@ -126,9 +148,27 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("connection", "close")
         self.end_headers()
         for name, data in frames:
-            head = f"event: {name}\n" if name else ""
-            self.wfile.write(f"{head}data: {data if isinstance(data, str) else json.dumps(data)}\n\n".encode())
+            self.wfile.write(_framed(name, data))
         self.close_connection = True
+
+    def _cut(self, frames: Frames) -> None:
+        """Begin an answer and break the connection before its end, so that it is seen to be broken."""
+        self.send_response(200)
+        self.send_header("content-type", "text/event-stream")
+        self.send_header("transfer-encoding", "chunked")  # a body without a length that ends looks whole
+        self.end_headers()
+        for name, data in frames[: (len(frames) - 1) // 2]:
+            part = _framed(name, data)
+            self.wfile.write(f"{len(part):x}\r\n".encode() + part + b"\r\n")
+        self.wfile.flush()
+        # Linger 0 makes close() a reset.
+        self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self.close_connection = True
+
+
+def _framed(name: str | None, data: Any) -> bytes:  # noqa: ANN401 - JSON, or text
+    head = f"event: {name}\n" if name else ""
+    return f"{head}data: {data if isinstance(data, str) else json.dumps(data)}\n\n".encode()
 
 
 def _named(kind: str, **fields: Any) -> tuple[str, Any]:  # noqa: ANN401 - JSON

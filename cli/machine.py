@@ -52,12 +52,15 @@ def probe_all(lanes: Sequence[Lane], known: Settings) -> list[Readiness]:
         return list(pool.map(lambda one: probe(one, os.environ, known), lanes))
 
 
-def canaries(lanes: Sequence[Lane], known: Settings, *, turn: bool) -> list[Sighting]:
-    """Return what the lanes' programs say of themselves, in order; ``turn``: and how one turn of each went."""
+def canaries(lanes: Sequence[Lane], known: Settings, *, turn: bool, errors: bool) -> list[Sighting]:
+    """Return what the lanes' programs say of themselves, in order; ``turn``: and how one turn of each went.
+
+    ``errors``: and how each took the failures of its model.
+    """
     if not lanes:
         return []
     with ThreadPoolExecutor(max_workers=min(len(lanes), 4)) as pool:
-        return list(pool.map(lambda one: look(one, os.environ, known, turn=turn), lanes))
+        return list(pool.map(lambda one: look(one, os.environ, known, turn=turn, errors=errors), lanes))
 
 
 def pings(

@@ -26,16 +26,16 @@ def used(lane: Lane, host: Host) -> Mapping[tuple[str, ...], frozenset[str]]:
 
     Every verb is planned, with and without a model, an effort, and a conversation to go on with. What the lane
     lacks on this machine but its program (keys, servers) is made up: nothing of it is run. Empty where the
-    program is not there, or is started by a delegate of ours.
+    program is not there. One that a delegate of ours starts stands behind that one's own words.
     """
     program = host.executables.get(lane.binary) if lane.binary else None
     found: dict[tuple[str, ...], set[str]] = {}
     if program is None:
         return {}
     for plan in _plans(lane, host):
-        if plan.argv[0] != program:
+        if program not in plan.argv:
             continue
-        command, rest = _split(plan.argv[1:])
+        command, rest = _split(plan.argv[plan.argv.index(program) + 1 :])
         found.setdefault(command, set()).update(rest)
     return {command: frozenset(options) for command, options in found.items()}
 

@@ -37,6 +37,7 @@ _LEAD = re.compile(
     r"|(?:(?:api error:|unexpected status|error code:|last error:|error:)[ ])?"
     rf"[45]\d\d(?:[ ](?:{_REASONS}))?(?:[ ]-|:)?[ ]"
     # Codex 0.171.0, Copilot CLI 1.0.102, what the qwen lane says of a retry it does not wait for, Cline 3.0.65.
+    r"|request rejected \([45]\d\d\)[ ]\u00b7[ ]"  # Claude Code 2.1.332, in front of a gateway's words
     r"|falling back from websockets to https transport\.[ ]"
     r"|failed to get response from the ai model; retried [^\n]{0,80}?last error:[ ]"
     r"|qwen code would go on retrying:[ ]"

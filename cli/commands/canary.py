@@ -20,14 +20,17 @@ if TYPE_CHECKING:
 @click.command(cls=Command)
 @click.argument("names", metavar="[LANE]...", nargs=-1)
 @click.option("--turn", is_flag=True, help="Also have each play one turn against a scripted model.")
+@click.option("--errors", is_flag=True, help="With a turn for each of: a refused key, a spent plan, a cut connection.")
 @click.pass_obj
-def canary(options: Globals, names: tuple[str, ...], turn: bool) -> int:
+def canary(options: Globals, names: tuple[str, ...], turn: bool, errors: bool) -> int:
     """Look whether the installed CLIs still are what their lanes were tested with.
 
     Asks each for its version and its help, and says which options that Outsourcerer uses are gone. With --turn,
     each that can be led to a server of ours plays one turn there, in an empty home that is removed afterwards:
-    does its lane still understand what it prints? No real model is asked and no account is used, so whether you
-    are signed in is not shown by this. (What a CLI sends to its maker by itself, it may send.)
+    does its lane still understand what it prints? With --errors, also where the model refuses the key, the plan
+    is spent, or the connection breaks: does the lane tell them apart? That may take some minutes. No real model is
+    asked and no account is used, so whether you are signed in is not shown by this. (What a CLI sends to its maker
+    by itself, it may send.)
 
     Without LANE, every lane whose program is here. Exit code 1 when an option is gone, a turn went wrong, or a
     LANE that was named is absent.
@@ -35,8 +38,8 @@ def canary(options: Globals, names: tuple[str, ...], turn: bool) -> int:
     lanes = machine.registry(full_home(os.environ, options.home))
     named = [machine.lane(lanes, name) for name in names]
     found, problems = (named, []) if named else machine.usable_lanes(lanes)
-    seen = machine.canaries(found, machine.settings(), turn=turn)
-    shown = seen if named else [one for one in seen if one.verdict != "absent" and one.version is not None]
+    seen = machine.canaries(found, machine.settings(), turn=turn or errors, errors=errors)
+    shown = seen if named else [one for one in seen if one.verdict != "absent" and _looked_at(one)]
     if options.json:
         answer_json({"lanes": [_object(one) for one in shown], "problems": problems})
     else:
@@ -45,6 +48,10 @@ def canary(options: Globals, names: tuple[str, ...], turn: bool) -> int:
             say(f"problem: {problem}")
     bad = {"changed", "broken", "absent"}
     return 1 if any(one.verdict in bad for one in shown) else 0
+
+
+def _looked_at(one: Sighting) -> bool:
+    return one.version is not None or one.turn is not None
 
 
 def _print(seen: list[Sighting]) -> None:
@@ -56,6 +63,8 @@ def _print(seen: list[Sighting]) -> None:
         notes = [f"gone: {', '.join(one.gone)}"] if one.gone else []
         looked = f"{one.options - len(one.gone)} of {one.options} there" if one.options else "-"
         turn = {True: "well", False: "not well", None: "-"}[one.turn]
+        if one.mishaps:
+            turn = f"{turn}, {sum(one.mishaps.values())} of {len(one.mishaps)} errors told"
         rows.append((one.lane, one.verdict, one.version or "-", looked, turn, "; ".join([*notes, *one.notes]) or "-"))
     answer("\n".join(columns(rows)))
 
@@ -69,5 +78,6 @@ def _object(one: Sighting) -> dict[str, object]:
         "options": one.options,
         "gone": list(one.gone),
         "turn": one.turn,
+        "errors": dict(one.mishaps),
         "notes": list(one.notes),
     }

@@ -116,15 +116,16 @@ def probe(facts: ProbeFacts) -> Readiness:
     if facts.host.executables.get(BINARY) is None:
         return Readiness(level=ReadinessLevel.ABSENT, detail=f"{BINARY} is not on PATH", fix=INSTALL)
     found = _bridge(facts.host)
-    if isinstance(found, Refused):
-        return Readiness(level=ReadinessLevel.ABSENT, detail=found.message, fix=START)
     version = version_of(facts.version_output)
+    tested = version in TESTED_VERSIONS if version else None
+    if isinstance(found, Refused):
+        return Readiness(level=ReadinessLevel.ABSENT, detail=found.message, version=version, tested=tested, fix=START)
     others = len(facts.host.server_models) - 1
     return Readiness(
         level=ReadinessLevel.ANSWERING,
         detail=f"{found[0]}: {facts.host.server_models[0]}" + (f" and {others} more" if others else ""),
         version=version,
-        tested=version in TESTED_VERSIONS if version else None,
+        tested=tested,
     )
 
 

@@ -221,6 +221,9 @@ class Turn:
         return self.model(next((as_word(value) for key, value in meta.items() if key.endswith("/model")), None))
 
 
+_GENERIC = "internal error:"
+
+
 def usage_of(result: Mapping[str, Any]) -> Line:
     """Return a turn's tokens; a count that was not told is left out.
 
@@ -249,8 +252,12 @@ def failure_of(code: object, message: str, data: object) -> tuple[FailureKind, s
     if code == AUTH_REQUIRED:
         return FailureKind.AUTH, said
     status = code if isinstance(code, int) and 400 <= code <= 599 else _status_in(data, _DEPTH)
-    kind = failures.by_words(said, PHRASES) or failures.by_status(status) or FailureKind.TASK
-    return kind, said
+    # Qwen Code 0.24.4 and OpenCode 1.18.33 put the provider's words, and its HTTP status, behind "Internal error: ".
+    words = said[len(_GENERIC) :].strip() if said.lower().startswith(_GENERIC) else said
+    told = failures.by_words(f"Error: {words}", PHRASES)
+    if told is not FailureKind.PLAN_LIMIT:
+        told = failures.by_status(failures.leading_status(words)) or told
+    return told or failures.by_status(status) or FailureKind.TASK, said
 
 
 def _first(*values: object) -> int | None:

@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 from fakes.osrc_process import osrc, parsed
+from fakes.programs import write_program
 from outsourcerer.actors.canary import Sighting, look
-from outsourcerer.lanes.contract import Host
+from outsourcerer.lanes.acp.lane import lane_of
+from outsourcerer.lanes.contract import Host, Lane
 from outsourcerer.lanes.option_words import used
 from outsourcerer.lanes.registry import builtin
 from outsourcerer.state.settings import Settings
@@ -61,6 +63,26 @@ def test_a_program_without_help_was_not_looked_at(tmp_path: Path) -> None:
     found = seen(a_codex(tmp_path / "bin", broken="exit 3"))
     assert (found.verdict, found.options) == ("unchecked", 0)
     assert found.notes == ("codex exec --help told nothing (exit 3)",)
+
+
+@pytest.mark.parametrize("name", ["devin", "cursor", "hermes", "warp", "acp:agent --acp --quiet"])
+def test_of_one_that_nobody_could_try_every_option_is_looked_up(tmp_path: Path, name: str) -> None:
+    lane = lane_of(name.removeprefix("acp:")) if name.startswith("acp:") else builtin(name)
+    assert isinstance(lane, Lane)
+    assert lane.binary is not None
+    options = used(lane, Host(environment={}, executables={lane.binary: f"/opt/{lane.binary}"}))
+    ((command, words),) = options.items()
+    lost, *others = sorted(words)
+    asked = " ".join((*command, "--help"))
+    write_program(
+        tmp_path / lane.binary,
+        f"import sys\nwords = ' '.join(sys.argv[1:])\n"
+        f"print('1.2.3' if words == '--version' else {others!r} if words == {asked!r} else '')\n",
+    )
+    found = look(lane, {"PATH": f"{tmp_path}:/usr/bin:/bin", "HOME": str(tmp_path)}, Settings.load({}, None))
+    assert (found.verdict, found.version, found.options) == ("changed", "1.2.3", len(words)), found
+    assert found.gone == (" ".join((*command, lost)),)
+    assert found.notes[0].startswith("no version of it was ever tested: ")
 
 
 def test_what_is_not_there_and_what_has_no_program() -> None:

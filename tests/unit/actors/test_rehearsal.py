@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import time
 import urllib.request
 from pathlib import Path
@@ -11,7 +12,9 @@ import psutil
 import pytest
 from fakes.osrc_process import osrc, parsed
 from fakes.programs import write_program
+from outsourcerer.actors.canary import look
 from outsourcerer.actors.rehearsal import SENTENCE, Rehearsal, ping, rehearse
+from outsourcerer.actors.scripted_mishaps import Mishap
 from outsourcerer.actors.scripted_model import DIALECTS, ScriptedModel
 from outsourcerer.lanes.registry import builtin, names
 from outsourcerer.lanes.scenes import scene
@@ -36,11 +39,11 @@ say(type="system", subtype="init", session_id="s", model="m")
 """
 
 
-def played(folder: Path, script: str, turn_s: float = 30.0) -> Rehearsal:
+def played(folder: Path, script: str, turn_s: float = 30.0, mishap: Mishap | None = None) -> Rehearsal:
     folder.mkdir()
     write_program(folder / "claude", CLAUDE + script)
     environ = {"PATH": f"{folder}:/usr/bin:/bin", "HOME": "/nowhere", "OPENAI_API_KEY": "mine"}
-    return rehearse(builtin("claude"), environ, turn_s=turn_s)
+    return rehearse(builtin("claude"), environ, mishap, turn_s=turn_s)
 
 
 def test_a_turn_that_went_well(tmp_path: Path) -> None:
@@ -62,6 +65,60 @@ def test_a_turn_that_did_not_is_told_why(tmp_path: Path, script: str, note: str)
     found = played(tmp_path / "bin", script)
     assert found.ok is False
     assert any(note in one for one in found.notes), found.notes
+
+
+FAILING = """
+import http.client, urllib.error
+def fail(text, **row):
+    say(type="result", subtype="success", is_error=True, result=text, session_id="s", usage={}, **row)
+    time.sleep(stay)
+def tried():
+    try:
+        return end(ask())
+    except urllib.error.HTTPError as error:
+        said = json.load(error)["error"]["message"]
+        fail(said if error.code == 429 else f"API Error: {error.code} {said}")
+    except (OSError, http.client.HTTPException, ValueError):
+        fail("API Error: Connection closed mid-response")
+"""
+
+
+@pytest.mark.parametrize(("mishap", "stay"), [*((mishap, 0) for mishap in Mishap), (Mishap.SPENT_PLAN, 600)])
+def test_a_mishap_that_is_told(tmp_path: Path, mishap: Mishap, stay: int) -> None:
+    """Also by one that does not leave afterwards."""
+    found = played(tmp_path / "bin", f"stay = {stay}\n{FAILING}\ntried()", mishap=mishap)
+    assert found == Rehearsal(ok=True)
+
+
+def test_a_cut_that_was_got_over(tmp_path: Path) -> None:
+    script = "try:\n    ask()\nexcept Exception:\n    pass\nend(ask())"
+    assert played(tmp_path / "bin", script, mishap=Mishap.CUT) == Rehearsal(ok=True)
+
+
+@pytest.mark.parametrize(
+    ("mishap", "script", "note"),
+    [
+        (Mishap.CUT, "end('The can')", "cut: read as a good answer, not as transport"),
+        (Mishap.REFUSED_KEY, "end('I have no key')", "refused-key: read as a good answer, not as auth"),
+        (Mishap.SPENT_PLAN, "sys.exit('oh no')", "spent-plan: read as task, not as plan-limit: oh no"),
+    ],
+)
+def test_a_mishap_that_is_misread(tmp_path: Path, mishap: Mishap, script: str, note: str) -> None:
+    assert played(tmp_path / "bin", script, mishap=mishap) == Rehearsal(ok=False, notes=(note,))
+
+
+def test_one_that_tries_for_ever_is_ended(tmp_path: Path) -> None:
+    found = played(tmp_path / "bin", "time.sleep(600)", turn_s=2.0, mishap=Mishap.SPENT_PLAN)
+    assert found == Rehearsal(ok=False, notes=("spent-plan: it was still trying when its time was over",))
+
+
+def test_one_that_tries_a_refused_key_again_need_not_be_waited_for(tmp_path: Path) -> None:
+    script = """
+for n in range(9):
+    say(type="system", subtype="api_retry", attempt=n, error_status=401, error="authentication_failed", session_id="s")
+time.sleep(600)
+"""
+    assert played(tmp_path / "bin", script, turn_s=60.0, mishap=Mishap.REFUSED_KEY) == Rehearsal(ok=True)
 
 
 def test_one_that_hangs_is_ended_with_its_children(tmp_path: Path) -> None:
@@ -146,6 +203,15 @@ def test_doctor_pings_only_what_is_here_and_only_when_told(tmp_path: Path) -> No
         rows = parsed(osrc(tmp_path / "osrc", "doctor", "--json", **environ))["findings"]
         assert not [row for row in rows if row["section"] == "ping"]
         assert len(model.heard) == asked > 0
+
+
+@pytest.mark.parametrize("name", ["tokenrouter", "local"])
+def test_a_lane_without_a_program_of_its_own_plays_too(name: str) -> None:
+    """Each failure is one start of an interpreter; what every real CLI does is in the end-to-end tests."""
+    environ = {"PATH": "/usr/bin:/bin", "HOME": "/nowhere", "PYTHONPATH": os.environ.get("PYTHONPATH", "")}
+    found = look(builtin(name), environ, Settings.load({}, None), turn=True, errors=True)
+    assert (found.verdict, found.turn, found.version) == ("same", True, None), found
+    assert dict(found.mishaps) == {"refused-key": True, "spent-plan": True, "cut": True}
 
 
 def test_a_lane_without_a_scene_plays_nothing() -> None:

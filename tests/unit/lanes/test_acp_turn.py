@@ -165,6 +165,23 @@ def test_an_agent_that_wants_a_sign_in() -> None:
     assert failure_of(-32603, "Internal error", {"a": {"http_status_code": 503}})[0] is FailureKind.TRANSPORT
 
 
+@pytest.mark.parametrize(
+    ("inner", "kind"),
+    [
+        ("401 Incorrect API key provided: x.", FailureKind.AUTH),
+        ("429 The usage limit has been reached", FailureKind.PLAN_LIMIT),
+        ("429 slow down", FailureKind.RATE_LIMIT),
+        ("The usage limit has been reached: more", FailureKind.PLAN_LIMIT),
+        ("Incorrect API key provided: x.", FailureKind.AUTH),
+        ("401 tests failed", FailureKind.AUTH),
+        ("the 401st test failed", FailureKind.TASK),
+    ],
+)
+def test_the_provider_s_words_behind_an_internal_error(inner: str, kind: FailureKind) -> None:
+    assert failure_of(-32603, "Internal error", {"details": inner})[0] is kind
+    assert failure_of(-32603, f"Internal error: {inner}", None)[0] is kind
+
+
 def test_servers_in_the_protocols_form() -> None:
     config = {
         "mcpServers": {

@@ -6,7 +6,8 @@ import pytest
 from conformance.subjects import HOST, built_in
 from hypothesis import given
 from hypothesis import strategies as st
-from outsourcerer.lanes.contract import Host
+from outsourcerer.lanes.acp.lane import lane_of
+from outsourcerer.lanes.contract import Host, Lane
 from outsourcerer.lanes.option_words import offered, used
 from outsourcerer.lanes.registry import builtin
 
@@ -29,6 +30,13 @@ def test_a_value_is_no_option_and_an_equals_sign_ends_one() -> None:
 def test_every_cli_has_options_even_without_keys_and_servers(name: str) -> None:
     bare = Host(environment={}, executables=HOST.executables)
     assert set().union(*used(builtin(name), bare).values()), name
+
+
+def test_a_program_behind_one_of_ours_has_its_own_options() -> None:
+    lane = lane_of("gemini --acp --include-directories /x")
+    assert isinstance(lane, Lane)
+    found = used(lane, Host(environment={}, executables={"gemini": "/bin/gemini"}))
+    assert found == {(): frozenset({"--acp", "--include-directories"})}
 
 
 def test_nothing_is_known_where_there_is_no_program() -> None:
