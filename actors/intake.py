@@ -36,6 +36,7 @@ from .accounts import Account, account_in
 from .choosing import check_denied, choose
 from .continuing import check_lane, earlier, taken_over
 from .depth import check_depth
+from .folder_settings import check_folder
 from .gate import Dispatch, Passed, Scope, pass_gate
 from .grants import granted_to
 from .host import decode_environment, host_for
@@ -43,7 +44,7 @@ from .intake_checks import as_utf8, check_cwd, check_verb, task_text
 from .model_book import ModelBook
 from .recheck import keep
 from .tree import JOB_VARIABLE
-from .work_tree import GUARD, Guard, guard_for
+from .work_tree import GUARD, Guard, guard_for, project_of
 
 STDIN = "stdin"
 WINDOWS = (
@@ -164,7 +165,8 @@ def _decide(  # noqa: PLR0911  one refusal after the other
     if isinstance(asked, Refused):
         return asked
     request, text, conversation = asked
-    resolved = choose(request, registry, models or ModelBook(home), environment, settings)
+    models = models or ModelBook(home)
+    resolved = choose(request, registry, models, environment, settings)
     if isinstance(resolved, Refused):
         return resolved
     lane = registry.get(resolved.lane)
@@ -176,9 +178,12 @@ def _decide(  # noqa: PLR0911  one refusal after the other
         return refused
     seen = effective(environment, settings, secrets="server" in lane.needs)
     host = host_for(lane, seen, settings, keys_from=environment)
+    if (refused := check_folder(lane, request.verb, request.cwd, host)) is not None:
+        return refused
     kept = guard_for(lane, request.verb, request.cwd, host, settings, home)
-    host = replace(host, walled=kept is not None and kept[1] is not None)
-    granted = granted_to(request, lane, seen, settings, f"@{random(12).hex()}@")
+    host = replace(host, walled=kept is not None and kept[1] is not None, project=project_of(request.cwd))
+    host = replace(host, catalogue=models.live(lane.name))
+    granted = granted_to(request, lane, host, settings, f"@{random(12).hex()}@")
     if isinstance(granted, Refused):
         return granted
     return _plan(
@@ -235,6 +240,7 @@ def _plan(  # noqa: PLR0913, PLR0917  the parts of one draft
         tier=resolved.tier,
         allow_downgrade=request.allow_downgrade or settings.flag("allow_downgrade"),
         servers=granted.servers,
+        skills=granted.bundled,
         conversation=conversation,
     )
     launch = lane.plan(task, host)
@@ -352,7 +358,10 @@ def _fill(folder: JobFolder, draft_: Draft, umask: int) -> None:
 
     def placed(text: str) -> str:
         """Only a launch with files of its own has places for the folder: a prompt in argv is left alone."""
-        return text.replace("{job}", os.fspath(folder.path)) if launch.files else text
+        path = os.fspath(folder.path)
+        if text.startswith("{") and not text.startswith("{job}"):
+            path = json.dumps(path)[1:-1]  # a configuration, as JSON
+        return text.replace("{job}", path).replace(draft_.place, path) if launch.files else text
 
     prompt = draft_.prompt.encode("utf-8", "surrogatepass")
     at = draft_.place.encode(), os.fsencode(folder.path)
@@ -395,6 +404,7 @@ def _record(draft_: Draft, job_id: str, at: float, owner: Identity | None) -> Jo
         local=lane.locality is Locality.LOCAL,
         streamed=lane.liveness.streamed,
         agentic=draft_.agentic and lane.name not in draft_.settings.words("text_lanes"),
+        continues=request.continues,
         timeout_s=request.timeout_s,
         windows={key: draft_.settings.number(key) or 0.0 for key in WINDOWS if draft_.settings.is_set(key)},
         state=JobState.QUEUED,

@@ -510,7 +510,7 @@ class Job(Actor):
         evidence = self._output.evidence if self._output is not None else None
         if self._survivors:
             self._notes.append(f"still running after the end: {', '.join(map(str, self._survivors))}")
-        trouble = self._answer.write(answer_of(evidence, self.record.marker_id))
+        trouble = self._answer.write(answer_of(evidence, self.record.marker_id, self._notes))
         if trouble is not None:
             self._notes.append(f"the result could not be written at once: {trouble}")
         remember_refusal(self.record, verdict, self.lane, self.services.home)

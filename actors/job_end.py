@@ -22,6 +22,7 @@ from ..state.home import Home
 from ..state.lane_posture import remember
 from ..state.watchdog import CAUSE_STATES, Cause
 from .base import log
+from .redaction import clean_answer
 
 CANCELED = Verdict(state=JobState.CANCELED, exit=130, reason=Cause.CANCEL.value, outcome="abandoned")
 """The verdict on a job that was canceled before its delegate existed."""
@@ -75,10 +76,18 @@ def verdict_on(  # noqa: PLR0913  the facts of one end
     )
 
 
-def answer_of(evidence: Evidence | None, marker_id: str | None) -> bytes | None:
-    """Return the final message as it is kept: without the marks that were only meant for us."""
+def answer_of(evidence: Evidence | None, marker_id: str | None, notes: list[str]) -> bytes | None:
+    """Return the final message as it is kept: without the marks that were only meant for us, and without secrets.
+
+    That something was taken out is added to ``notes``.
+    """
     answer = without_markers(evidence.answer, marker_id) if evidence is not None else None
-    return answer.encode("utf-8", "replace") if answer else None
+    if not answer:
+        return None
+    kept, hidden = clean_answer(answer.encode("utf-8", "replace"))
+    if hidden:
+        notes.append(f"{hidden} secret value{'' if hidden == 1 else 's'} taken out of the answer")
+    return kept
 
 
 def ended_fact(  # noqa: PLR0913  the parts of one fact, three of them by name

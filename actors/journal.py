@@ -22,6 +22,7 @@ from ..state.store import Store
 from .base import Actor, Handle, log
 from .clock import Clock
 from .feed import Feed
+from .redaction import clean_fact
 
 RETRY_S = (0.5, 1.0, 2.0, 5.0, 10.0, 30.0)
 BATCH = 256
@@ -117,7 +118,7 @@ class Journal(Actor):
 
     def _write(self, append: Append) -> None:
         try:
-            entries = self._store.append(append.facts, self._clock.now().wall)
+            entries = self._store.append([clean_fact(fact) for fact in append.facts], self._clock.now().wall)
         except DamagedStore:
             raise  # a crash: the root starts the journal anew, and that rebuilds the store
         except StateError as error:

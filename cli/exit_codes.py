@@ -50,6 +50,7 @@ REFUSALS: Final[Mapping[str, int]] = {
     "verb_unsupported": REFUSED,
     "bad_cwd": REFUSED,
     "bad_grant": REFUSED,
+    "untrusted_folder": REFUSED,
     "no_such_job": REFUSED,
     "ambiguous_job": REFUSED,
     "no_such_session": REFUSED,

@@ -33,6 +33,9 @@ FAMILIES: Final = (
 )
 """The groups of the help, in order. One that has no command is not shown."""
 
+SYNONYMS: Final[dict[str, str]] = {"cont": "continue"}
+"""Words that older scripts know, which the help does not list."""
+
 COMMANDS: Final[dict[str, Row]] = {
     "run": Row("Work", "work", "run", "Have a task done, changing nothing; follow it to its end."),
     "explore": Row("Work", "work", "explore", "The same as run: look around, change nothing."),
@@ -56,6 +59,7 @@ COMMANDS: Final[dict[str, Row]] = {
     "consent": Row("Safety", "consent", "consent", "Whether cloud lanes may get work: status, grant, revoke."),
     "posture": Row("Safety", "posture", "posture", "What holds before work is handed on; what is remembered."),
     "limits": Row("Choose and pay", "limits", "limits", "Lanes that are down, and daily quotas."),
+    "sanitize": Row("Safety", "sanitize", "sanitize", "Neutral words in prose files: a report, or the change."),
     "config": Row("Set up", "config", "config", "Settings: show, get, set, path."),
     "doctor": Row("Set up", "doctor", "doctor", "Check this machine; say what to fix."),
     "canary": Row("Set up", "canary", "canary", "Whether the CLIs here still are what was tested."),

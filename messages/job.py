@@ -152,6 +152,8 @@ class JobRecord(Observation):
     delegate: Identity | None = None
     conversation: str | None = None
     """The CLI's own id of this conversation."""
+    continues: str | None = None
+    """Id of the earlier job whose conversation this one goes on with."""
     progress: Progress = Progress()
     cost: Cost = Cost()
     owner: Identity | None = None

@@ -24,6 +24,7 @@ class RefusalCode(StrEnum):
     VERB_UNSUPPORTED = "verb_unsupported"
     BAD_CWD = "bad_cwd"
     BAD_GRANT = "bad_grant"
+    UNTRUSTED_FOLDER = "untrusted_folder"
     NO_SUCH_JOB = "no_such_job"
     AMBIGUOUS_JOB = "ambiguous_job"
     NO_SUCH_SESSION = "no_such_session"

@@ -93,6 +93,9 @@ _CHOOSING = (
     _flag("build_discipline", None, "add the write-early preamble; by default on verbs that may write"),
     _flag("delegate_git_identity", True, "delegates commit under a git identity of their own"),
     _flag("claude_user_config", False, "let the user's own Claude settings and MCP servers reach delegates"),
+    _flag(
+        "trust_folder", False, "heed what the work folder itself sets for a CLI: endpoints, hooks, programs to start"
+    ),
     _flag("codex_user_config", False, "let the user's own Codex configuration reach delegates"),
     Setting("max_depth", "count", 1.0, "how deep delegates may delegate", older_prefix=True),
 )
@@ -213,6 +216,8 @@ _LATER = (
     _flag("worktree", False, "give each job a git work tree of its own", effective=False),
     _text("worktree_base", "commit that work trees start from", "HEAD", effective=False),
     _count("fanout_max", None, "members of a fan-out that run at the same time", "jobs", effective=False),
+    _flag("vocab_guard", True, "neutral words in what we write to sessions by ourselves", effective=False),
+    _flag("vocab_guard_aggressive", False, "ordinary words of computing too", effective=False),
 )
 
 _GRANTS = (

@@ -29,6 +29,7 @@ _COPIED = (
     "model",
     "model_observed",
     "conversation",
+    "continues",
     "tier",
     "effort",
     "state",

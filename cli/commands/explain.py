@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from ..completing import complete_job
+from ..discreet import discreet
 from ..errors import CliError
 from ..following import read_result, terminal
 from ..looking import Job, named, verdict_due
@@ -126,7 +127,7 @@ def _last_errors(path: str) -> list[str]:
     except OSError:
         return []
     lines = (one_line(line, 400) for line in data.decode("utf-8", "replace").splitlines())
-    return [line for line in lines if line][-_ERROR_LINES:]
+    return [discreet(line) for line in lines if line][-_ERROR_LINES:]
 
 
 def _denials(path: str) -> Iterator[str]:

@@ -127,6 +127,7 @@ LANE = Lane(
     # Many of them read nothing outside of their folder (gemini 0.61): skills go as text.
     mcp=True,
     no_resume="an agent has to be started anew for each job",
+    no_bundle="what an agent may read is its own affair",
     plan=partial(plan, ()),
     parser=parser,
     classify=classify,

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from ...messages.vocabulary import Tier
 from ..catalog.pools import COPILOT_PLAN
-from ..contract import EffortSupport, Lane, Liveness, Parser, ProbeFacts, Readiness, Task
+from ..contract import EffortSupport, Lane, Liveness, Parser, ProbeFacts, Readiness, Road, Task
 from ..failures import classify
 from ..launching import cli_readiness
 from .argv import BINARY, INSTALL, PROVIDER, REPORT, RESUME, VERBS, plan
@@ -64,6 +64,7 @@ LANE = Lane(
     report=REPORT,
     default_tier=Tier.MID,
     resume=RESUME,
+    skills=Road.BUNDLE,
     plan=plan,
     parser=parser,
     classify=classify,

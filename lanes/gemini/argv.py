@@ -92,7 +92,8 @@ def plan(task: Task, host: Host) -> Launch | Refused:
     prompt = prompt_bytes(task.prompt)
     if isinstance(prompt, Refused):
         return prompt
-    chosen = choose(task.model, task.effort, vehicle, host.environment)
+    listed = host.catalogue if vehicle is Vehicle.AGY else ()
+    chosen = choose(task.model, task.effort, vehicle, host.environment, listed)
     if vehicle is Vehicle.AGY:
         if task.conversation is not None:
             return Refused(
@@ -130,6 +131,8 @@ def _gemini(program: str, task: Task, prompt: bytes, chosen: Chosen, host: Host)
         env_set["GEMINI_API_KEY"] = key
     billing, notice = _who_pays({**host.environment, **env_set})
     argv += GEMINI_FLAGS[task.verb]
+    if task.skills:
+        argv += ["--include-directories", "{job}/skills"]
     policy = POLICIES.get(task.verb)
     if policy is not None:
         argv += ["--policy", f"{{job}}/{policy.name}"]

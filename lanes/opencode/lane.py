@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...messages.vocabulary import Tier
 from ..catalog.pools import OWN_PROVIDER
-from ..contract import EffortSupport, Lane, Liveness, Parser, ProbeFacts, Readiness, Task, Wall
+from ..contract import EffortSupport, Lane, Liveness, Parser, ProbeFacts, Readiness, Road, Task, Wall
 from ..launching import cli_readiness
 from .argv import BINARY, INSTALL, RESUME, VERBS, plan
 from .events import OpenCodeParser
@@ -60,6 +60,7 @@ LANE = Lane(
     credential_files=CREDENTIALS,
     default_tier=Tier.MID,
     resume=RESUME,
+    skills=Road.BUNDLE,
     plan=plan,
     parser=parser,
     classify=classify,

@@ -28,16 +28,32 @@ _READ = ("read", "glob", "grep", "list", "lsp", "skill", "todowrite", "todoread"
 _WORK = (*_READ, "edit", "bash", "task")
 
 
-def config(verb: Verb, *, walled: bool, user_servers: bool, inherited: str | None) -> str:
+def config(  # noqa: PLR0913  keyword-only parts of one configuration
+    verb: Verb,
+    *,
+    walled: bool,
+    user_servers: bool,
+    inherited: str | None,
+    instructions: tuple[str, ...] = (),
+    readable: str | None = None,
+) -> str:
     """Return the configuration for one run, as JSON that OpenCode lays over all others.
 
     ``walled``: the work tree is read-only for it whatever it does. ``user_servers``: tools that are not
     OpenCode's own may be used as well. ``inherited`` is what the caller had in that variable.
+    ``instructions``: files to be read beside those that the user's own configuration names.
+    ``readable``: a folder outside the work tree that may be read.
     """
-    rules = permission(verb, walled=walled, user_servers=user_servers)
+    rules: dict[str, Any] = permission(verb, walled=walled, user_servers=user_servers)
+    if readable is not None and verb is not Verb.YOLO:
+        rules["external_directory"] = {"*": _DENY, f"{readable}/*": _ALLOW}
     agent = {"mode": "primary", "description": "A delegate of Outsourcerer.", "permission": rules}
     own = {"autoupdate": False, "share": "disabled", "permission": rules, "agent": {AGENT[verb]: agent}}
-    return json.dumps(_over(_object(inherited), own), separators=(",", ":"))
+    base = _object(inherited)
+    if instructions:
+        theirs = base.get("instructions")
+        own["instructions"] = [*(theirs if isinstance(theirs, list) else ()), *instructions]
+    return json.dumps(_over(base, own), separators=(",", ":"))
 
 
 def permission(verb: Verb, *, walled: bool, user_servers: bool) -> dict[str, str]:

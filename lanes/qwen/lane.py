@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from ...messages.vocabulary import Tier
 from ..catalog.pools import OWN_PROVIDER
-from ..contract import EffortSupport, Lane, Liveness, Parser, ProbeFacts, Readiness, Task
+from ..contract import EffortSupport, Lane, Liveness, Parser, ProbeFacts, Readiness, Road, Task
 from ..launching import cli_readiness
 from .argv import BINARY, INSTALL, RESUME, VERBS, environment_key, plan
 from .events import QwenParser
+from .folder import HEEDS
 from .phrases import classify
 
 MIN_VERSION = (0, 20, 0)
@@ -53,6 +54,8 @@ LANE = Lane(
     credential_files=CREDENTIALS,
     default_tier=Tier.CAPABLE,
     resume=RESUME,
+    heeds=HEEDS,
+    skills=Road.BUNDLE,
     plan=plan,
     parser=parser,
     classify=classify,

@@ -21,6 +21,7 @@ CONTRACT = {
     "model",
     "model_observed",
     "conversation",
+    "continues",
     "tier",
     "effort",
     "state",
