@@ -38,6 +38,14 @@ from ..messages.job import Identity, JobRequest
 from ..messages.refusals import RefusalCode, Refused
 from ..messages.replies import Accepted, Event, JobViews, Planned, Reply, Stopping, StreamEnded, SupervisorState
 from ..messages.sentences import what_is_wrong
+from ..messages.session import (
+    SessionRelaunch,
+    SessionSend,
+    SessionStart,
+    SessionSteer,
+    SessionStop,
+    ViewSessions,
+)
 from ..messages.vocabulary import PROTOCOL, JobState
 from ..state import views
 from ..state.errors import StateError
@@ -51,6 +59,7 @@ from .intake import Draft, create, draft, forget_spool, preview, read_plan
 from .jobs import Adopt, Cancel, Submit
 from .lane_book import LaneBook
 from .services import Services
+from .session_desk import SessionDesk
 
 ASK_S = 30.0
 PAGE = 500
@@ -103,6 +112,7 @@ class Dispatcher:
         self.services = services
         self.activity = Activity()
         self._book = book
+        self._sessions = SessionDesk(services, book)
         self._socket = socket
         self._max_jobs = max_jobs
         self._started_at = time.time()
@@ -146,6 +156,8 @@ class Dispatcher:
                 yield from self._follow_events(command)
             case LimitsSet() | LimitsClear() | ViewLimits():
                 yield limit_commands.answer(command, self.services, self._book.registry())
+            case SessionStart() | SessionSend() | SessionSteer() | SessionRelaunch() | SessionStop() | ViewSessions():
+                yield self._sessions.answer(command)
             case SupervisorStatus():
                 yield self._status()
             case SupervisorStop(reason=reason):
@@ -156,8 +168,8 @@ class Dispatcher:
                 assert_never(command)
 
     def live_jobs(self) -> int:
-        """Return how many jobs have not ended."""
-        return sum(self._live())
+        """Return how many jobs have not ended, and how many sessions are in the middle of something."""
+        return sum(self._live()) + self._sessions.live()
 
     def _live(self) -> tuple[int, int]:
         with Reader(self.services.home.database) as reader:

@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Protocol
 
 from ..lanes import openrouter
 from ..lanes.catalog import Resolved
@@ -28,6 +29,7 @@ from ..messages.refusals import RefusalCode, Refused
 from ..messages.replies import Plan
 from ..messages.vocabulary import Effort, JobState
 from ..state.errors import StateError
+from ..state.files import read_private
 from ..state.home import Home
 from ..state.ids import new_job_id
 from ..state.job_folder import LAUNCH, PROMPT, JobFolder
@@ -46,6 +48,7 @@ from .recheck import keep
 from .tree import JOB_VARIABLE
 from .work_tree import GUARD, Guard, guard_for, project_of
 
+PLAN_LIMIT = 1 << 20
 STDIN = "stdin"
 WINDOWS = (
     "poll",
@@ -101,6 +104,16 @@ class Draft:
     guard: Guard | None = None
     """A read-only promise that is ours to keep, not the CLI's."""
 
+    @property
+    def strip(self) -> frozenset[str]:
+        """Environment names that the lane removes."""
+        return self.launch.env_strip
+
+    @property
+    def cwd(self) -> str:
+        """The folder the delegate works in."""
+        return self.request.cwd
+
 
 def draft(
     request: JobRequest,
@@ -138,13 +151,17 @@ def preview(
     found = _decide(request, home, registry, random, models)
     if isinstance(found, Refused):
         return found
-    verdict = pass_gate(replace(found.dispatch, keep=False))
+    plan = with_verdict(found.plan, found.dispatch)
+    return (_empty(found) if plan.gate_open else None) or plan
+
+
+def with_verdict(plan: Plan, dispatch: Dispatch) -> Plan:
+    """Return a plan that says how the gate stands, be it shut. Keeps nothing."""
+    verdict = pass_gate(replace(dispatch, keep=False))
     if isinstance(verdict, Refused):
         said = f"SHUT: {verdict.message}" + (f" (try: {verdict.hint})" if verdict.hint else "")
-        return found.plan.model_copy(update={"gate": said, "gate_open": False})
-    if (empty := _empty(found)) is not None:
-        return empty
-    return found.plan.model_copy(update={"gate": verdict.words, "disclosure": verdict.disclosure})
+        return plan.model_copy(update={"gate": said, "gate_open": False})
+    return plan.model_copy(update={"gate": verdict.words, "disclosure": verdict.disclosure})
 
 
 def _decide(  # noqa: PLR0911  one refusal after the other
@@ -152,7 +169,7 @@ def _decide(  # noqa: PLR0911  one refusal after the other
 ) -> Draft | Refused:
     try:
         environment = decode_environment(request.environment)
-        settings = _settings(environment)
+        settings = settings_of(environment)
     except ValueError as error:
         return Refused(code=RefusalCode.BAD_REQUEST, message=str(error))
     except StateError as error:
@@ -353,6 +370,15 @@ def read_plan(home: Home, job_id: str) -> Plan | None:
         return None
 
 
+def read_plan_file(path: Path) -> Plan | None:
+    """Return a plan as it was kept; None when it can't be read."""
+    try:
+        data = read_private(path, PLAN_LIMIT)
+        return None if data is None else Plan.model_validate_json(data)
+    except (StateError, ValueError):
+        return None
+
+
 def _fill(folder: JobFolder, draft_: Draft, umask: int) -> None:
     launch = draft_.launch
 
@@ -376,7 +402,7 @@ def _fill(folder: JobFolder, draft_: Draft, umask: int) -> None:
     start = {
         "argv": [placed(item) for item in launch.argv],
         "env": {
-            **_environment(draft_, folder.job_id),
+            **environment_of(draft_, folder.job_id),
             **{name: placed(value) for name, value in launch.env_set.items()},
         },
         "cwd": draft_.request.cwd,
@@ -416,9 +442,38 @@ def _record(draft_: Draft, job_id: str, at: float, owner: Identity | None) -> Jo
     )
 
 
-def _environment(draft_: Draft, job_id: str) -> dict[str, str]:
+class Delegated(Protocol):
+    """What a delegate's environment depends on: a job's draft, or a session's."""
+
+    @property
+    def environment(self) -> Mapping[str, str]:
+        """The caller's, as the lane is to see it."""
+        ...
+
+    @property
+    def settings(self) -> Settings:
+        """The caller's settings."""
+        ...
+
+    @property
+    def depth(self) -> int:
+        """How deep the caller is."""
+        ...
+
+    @property
+    def strip(self) -> frozenset[str]:
+        """Names that the lane removes."""
+        ...
+
+    @property
+    def cwd(self) -> str:
+        """The delegate's folder."""
+        ...
+
+
+def environment_of(draft_: Delegated, job_id: str) -> dict[str, str]:
     """Return the caller's environment less what the lane strips, plus who the delegate is."""
-    strip = draft_.launch.env_strip
+    strip = draft_.strip
     prefixes = tuple(name[:-1] for name in strip if name.endswith("*"))
     kept = {
         name: value
@@ -429,7 +484,7 @@ def _environment(draft_: Draft, job_id: str) -> dict[str, str]:
         kept |= {name: _GIT_NAME if name.endswith("NAME") else _GIT_EMAIL for name in _GIT_IDENTITY}
     kept["OUTSOURCERER_DEPTH"] = str(draft_.depth + 1)
     kept[JOB_VARIABLE] = job_id
-    kept["PWD"] = draft_.request.cwd
+    kept["PWD"] = draft_.cwd
     return kept
 
 
@@ -444,7 +499,8 @@ def effective(environment: Mapping[str, str], settings: Settings, *, secrets: bo
     return seen
 
 
-def _settings(environment: Mapping[str, str]) -> Settings:
+def settings_of(environment: Mapping[str, str]) -> Settings:
+    """Return the caller's settings. Raises StateError for one that makes no sense."""
     path = config_file(environment)
     return Settings.load(environment, read_config(path), source=path)
 

@@ -53,6 +53,7 @@ COMMANDS: Final[dict[str, Row]] = {
     "explain": Row("Watch", "explain", "explain", "Why a job is in the state it is in."),
     "classify": Row("Watch", "explain", "classify", "Whether a job's output can be used, or another lane tried."),
     "cancel": Row("Steer", "cancel", "cancel", "End jobs; harmless when they have ended."),
+    "session": Row("Steer", "session", "session", "A live delegate: start, send, read, answer, model, stop."),
     "supervisor": Row("Steer", "supervisor", "supervisor", "The background process: status, stop, restart, logs."),
     "models": Row("Choose and pay", "models", "models", "Words that name models: lane, tier, price."),
     "lanes": Row("Choose and pay", "lanes", "lanes", "Who can run work here, and what is missing."),

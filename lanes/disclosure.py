@@ -106,14 +106,19 @@ def leaving(
 
 
 def addresses_of(lane: Lane, launch: Launch, prompt: str) -> tuple[str, ...]:
-    """Return the URLs in a local lane's command and in what its environment is changed to.
+    """Return the URLs in a local lane's command and in what its environment is changed to (``addresses_in``)."""
+    return addresses_in(lane, launch.argv, launch.env_set.values(), prompt)
+
+
+def addresses_in(lane: Lane, argv: Iterable[str], values: Iterable[str], prompt: str) -> tuple[str, ...]:
+    """Return the URLs among the words of a local lane's command and the values of its environment.
 
     Not those of the prompt, which may talk of any. A cloud lane's are nobody's question.
     """
     if lane.locality is Locality.CLOUD:
         return ()
-    words = [word for word in launch.argv if len(word) <= _WORD_LIMIT and prompt not in word]
-    return tuple(found for word in (*words, *launch.env_set.values()) for found in _ADDRESS.findall(word))
+    words = [word for word in argv if len(word) <= _WORD_LIMIT and not (prompt and prompt in word)]
+    return tuple(found for word in (*words, *values) for found in _ADDRESS.findall(word))
 
 
 def rule_files(lane: Lane) -> tuple[str, ...]:

@@ -86,6 +86,8 @@ class IsGiven(Observation):
     send_id: str
     repeated: bool = False
     """Whether that id had been given before; then nothing was added."""
+    disclosure: tuple[str, ...] = ()
+    """What a person is told before work leaves this machine, a line each."""
 
 
 class SessionViews(Observation):
@@ -144,7 +146,19 @@ class Stopping(Observation):
 
 
 Reply = Annotated[
-    Hello | Accepted | Planned | JobViews | Event | StreamEnded | LimitsState | SupervisorState | Stopping | Refused,
+    Hello
+    | Accepted
+    | Planned
+    | JobViews
+    | SessionIsAccepted
+    | IsGiven
+    | SessionViews
+    | Event
+    | StreamEnded
+    | LimitsState
+    | SupervisorState
+    | Stopping
+    | Refused,
     Field(discriminator="kind"),
 ]
 

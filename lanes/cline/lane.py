@@ -10,6 +10,7 @@ from .argv import BINARY, INSTALL, VERBS, plan
 from .events import ClineParser
 from .folder import HEEDS
 from .phrases import classify
+from .session import over
 
 MIN_VERSION = (3, 0, 36)
 """Older ones don't keep plan mode in headless runs."""
@@ -56,6 +57,7 @@ LANE = Lane(
     credential_files=CREDENTIALS,
     default_tier=Tier.MID,
     no_resume="Cline takes one up only in its own screen (3.0.65), and its stream names none",
+    sessions={"acp": over},
     heeds=HEEDS,
     skills=Road.BUNDLE,
     plan=plan,

@@ -11,6 +11,8 @@ from ..failures import classify
 from ..launching import cli_readiness
 from .argv import BINARY, INSTALL, PROVIDER, REPORT, RESUME, VERBS, plan
 from .events import CopilotParser
+from .session import over
+from .terminal import terminal
 
 MIN_VERSION = (1, 0, 0)
 TESTED_VERSIONS = ("1.0.102",)
@@ -64,6 +66,7 @@ LANE = Lane(
     report=REPORT,
     default_tier=Tier.MID,
     resume=RESUME,
+    sessions={"acp": over, "pty": terminal},
     skills=Road.BUNDLE,
     plan=plan,
     parser=parser,

@@ -10,6 +10,7 @@ from ..launching import cli_readiness
 from .argv import BINARY, INSTALL, VERBS, plan
 from .events import DroidParser
 from .folder import HEEDS
+from .session import over
 
 MIN_VERSION = (0, 200, 0)
 TESTED_VERSIONS = ("0.215.0",)
@@ -61,6 +62,7 @@ LANE = Lane(
     credential_files=CREDENTIALS,
     default_tier=Tier.MID,
     no_resume="Droid 0.215.0 needs its maker's server for it, and ends before the model is asked",
+    sessions={"acp": over},
     heeds=HEEDS,
     skills=Road.BUNDLE,
     plan=plan,

@@ -25,7 +25,9 @@ from .argv import INSTALL, RESUME, VERBS, plan
 from .folder import HEEDS
 from .models import Vehicle, vehicle_of
 from .phrases import classify
+from .session import over
 from .sniff import GeminiParser
+from .terminal import terminal
 
 MIN_VERSION = (0, 50, 0)
 """Older ones have no plan mode for headless runs, or no ``--policy``."""
@@ -109,6 +111,7 @@ LANE = Lane(
     credential_files=(AGY_STATE, GEMINI_SIGN_IN),
     default_tier=Tier.MID,
     resume=RESUME,
+    sessions={"acp": over, "pty": terminal},
     heeds=HEEDS,
     listing=Listing(program=Vehicle.AGY, argv=("models",), read=one_a_line),
     skills=Road.BUNDLE,

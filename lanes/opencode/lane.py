@@ -9,6 +9,8 @@ from ..launching import cli_readiness
 from .argv import BINARY, INSTALL, RESUME, VERBS, plan
 from .events import OpenCodeParser
 from .phrases import classify
+from .session import over
+from .terminal import terminal
 
 MIN_VERSION = (1, 1, 1)
 """Older ones have other permission rules."""
@@ -60,6 +62,7 @@ LANE = Lane(
     credential_files=CREDENTIALS,
     default_tier=Tier.MID,
     resume=RESUME,
+    sessions={"acp": over, "pty": terminal},
     skills=Road.BUNDLE,
     plan=plan,
     parser=parser,

@@ -23,7 +23,7 @@ AGENT: Mapping[Verb, str] = {
 }
 """Names of our own, so that no agent of the user's is changed."""
 
-_ALLOW, _DENY = "allow", "deny"
+_ALLOW, _DENY, _ASK = "allow", "deny", "ask"
 _READ = ("read", "glob", "grep", "list", "lsp", "skill", "todowrite", "todoread", "webfetch", "websearch", "codesearch")
 _WORK = (*_READ, "edit", "bash", "task")
 
@@ -82,3 +82,10 @@ def _over(base: dict[str, Any], top: Mapping[str, Any]) -> dict[str, Any]:
     if isinstance(agents, dict):
         merged["agent"] = {**agents, **top["agent"]}
     return merged
+
+
+def asking(inherited: str | None) -> dict[str, Any]:
+    """Return the configuration of a session: what changes something is asked for, what reads is not."""
+    rules = {"*": _ASK, **dict.fromkeys(_READ, _ALLOW), "task": _ALLOW, "doom_loop": _ASK, "external_directory": _ASK}
+    own = {"autoupdate": False, "share": "disabled", "permission": rules, "agent": {}}
+    return _over(_object(inherited), own)

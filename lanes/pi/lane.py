@@ -12,6 +12,7 @@ from ..launching import cli_readiness
 from .argv import BINARY, INSTALL, RESUME, VERBS, plan
 from .events import PiParser
 from .folder import HEEDS
+from .session import native
 
 MIN_VERSION = (0, 70, 0)
 TESTED_VERSIONS = ("0.73.1",)
@@ -75,6 +76,7 @@ LANE = Lane(
     credential_files=CREDENTIALS,
     default_tier=Tier.MID,
     resume=RESUME,
+    sessions={"native": native},
     heeds=HEEDS,
     skills=Road.BUNDLE,
     plan=plan,

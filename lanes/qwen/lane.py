@@ -10,6 +10,8 @@ from .argv import BINARY, INSTALL, RESUME, VERBS, environment_key, plan
 from .events import QwenParser
 from .folder import HEEDS
 from .phrases import classify
+from .session import over
+from .terminal import terminal
 
 MIN_VERSION = (0, 20, 0)
 TESTED_VERSIONS = ("0.24.4",)
@@ -54,6 +56,7 @@ LANE = Lane(
     credential_files=CREDENTIALS,
     default_tier=Tier.CAPABLE,
     resume=RESUME,
+    sessions={"acp": over, "pty": terminal},
     heeds=HEEDS,
     skills=Road.BUNDLE,
     plan=plan,

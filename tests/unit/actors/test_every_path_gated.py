@@ -15,7 +15,7 @@ from fakes.state import names as entries
 from fakes.state import scratch_home
 from outsourcerer.actors.intake import Draft, create, draft, preview
 from outsourcerer.actors.lane_book import LaneBook
-from outsourcerer.actors.recheck import GATE, look_again
+from outsourcerer.actors.recheck import GATE, Asks, look_again
 from outsourcerer.actors.spawner import Spawner
 from outsourcerer.cli import table
 from outsourcerer.cli.app import cli
@@ -36,6 +36,7 @@ GATED = {
     "continue": "job.submit",
     "cont": "job.submit",
     "retry": "job.submit",
+    "session": "session.start, session.send; a holder needs a permit",
     "doctor": "--ping is a turn of rehearsal.ping",
     "canary": "--turn is a turn of rehearsal.rehearse",
 }
@@ -189,22 +190,24 @@ def test_the_gate_is_asked_again_at_each_launch(agreed):
     lane = builtin("claude")
     try:
         for attempt in (1, 2):
-            permit = look_again(folder, record.model_copy(update={"attempt": attempt}), lane, agreed.home)
+            permit = look_again(folder, Asks.job(record.model_copy(update={"attempt": attempt})), lane, agreed.home)
             assert not isinstance(permit, Refused), permit
             permit.demand(record.job_id, attempt)
         (agreed.cwd / ".env").write_text("A=b\n")
-        late = look_again(folder, record.model_copy(update={"attempt": 3}), lane, agreed.home)
+        late = look_again(folder, Asks.job(record.model_copy(update={"attempt": 3})), lane, agreed.home)
         assert isinstance(late, Refused)
         assert late.code is RefusalCode.WOULD_LEAK
         folder.file(GATE).write_text('{"folders": [], "trust_lane": "yes", "environment": 7, "scan_secs": "x"}')
         (agreed.cwd / ".env").unlink()
-        assert not isinstance(look_again(folder, record, lane, agreed.home), Refused)
+        assert not isinstance(look_again(folder, Asks.job(record), lane, agreed.home), Refused)
         folder.file(GATE).write_text("{damaged")
         (agreed.cwd / ".env").write_text("A=b\n")
-        assert isinstance(look_again(folder, record, lane, agreed.home), Refused), "then the strictest is assumed"
+        assert isinstance(look_again(folder, Asks.job(record), lane, agreed.home), Refused), (
+            "then the strictest is assumed"
+        )
         (agreed.cwd / ".env").unlink()
         consents.revoke(agreed.home)
-        gone = look_again(folder, record, lane, agreed.home)
+        gone = look_again(folder, Asks.job(record), lane, agreed.home)
         assert isinstance(gone, Refused)
         assert gone.code is RefusalCode.CONSENT_NEEDED
     finally:
@@ -218,7 +221,7 @@ def test_trust_for_one_call_holds_at_its_launch(agreed):
         found = agreed.ask("claude", Verb.RUN, trust_lane=True)
         assert isinstance(found, Draft)
         record, folder = create(found, agreed.home, umask=0o022)
-        permit = look_again(folder, record.model_copy(update={"attempt": 1}), builtin("claude"), agreed.home)
+        permit = look_again(folder, Asks.job(record.model_copy(update={"attempt": 1})), builtin("claude"), agreed.home)
         folder.remove()
         assert not isinstance(permit, Refused), permit
         assert "NOT searched" in permit.words

@@ -13,7 +13,7 @@ from pathlib import Path
 import outsourcerer
 import pytest
 from fakes.ways_out import ways_out
-from outsourcerer.actors import rehearsal_turn
+from outsourcerer.actors import holders, rehearsal_turn
 from outsourcerer.actors.gate import Passed
 from outsourcerer.actors.spawner import Spawner
 
@@ -23,11 +23,16 @@ KNOWN = {
     # By the gate's permit.
     "actors/job.py": ({"spawner.spawn"}, "hands on the permit of its attempt"),
     "actors/spawner.py": ({"subprocess.Popen"}, "the forking helper itself, which knows no work; spawn takes a permit"),
+    "actors/holders.py": ({"subprocess.run"}, "start_holder takes a permit"),
     "actors/rehearsal_turn.py": ({"subprocess.Popen"}, "takes a permit"),
     # The shim, and what runs inside a delegate that was let through.
     "actors/shim.py": ({"os.fork", "os.execve"}, "only what spawn asked for"),
     "actors/holder_main.py": ({"os.fork"}, "leaves its caller's session; whoever starts a holder needs a permit"),
     "actors/transports/child.py": ({"subprocess.Popen"}, "inside a holder"),
+    "actors/transports/pty_process.py": ({"os.fork", "os.execve"}, "inside a holder"),
+    "actors/transports/version.py": ({"os.posix_spawn"}, "inside a holder: a CLI's version"),
+    "actors/external.py": ({"subprocess.run"}, "a CLI's version; it types into a claimed pane only, after an opt-in"),
+    "actors/tmux.py": ({"subprocess.run"}, "tmux, on this machine"),
     "actors/delegates/acp_tree.py": ({"asyncio.create_subprocess_exec"}, "inside a delegate"),
     "actors/delegates/local_agent.py": ({"os.execve", "subprocess.Popen"}, "inside a delegate"),
     "actors/delegates/anthropic_server.py": ({"httpx.Client"}, "inside a delegate"),
@@ -83,7 +88,7 @@ def test_a_new_one_is_noticed(tmp_path, source):
 
 
 def test_what_launches_takes_the_gate_s_permit():
-    for launches in (Spawner.spawn, rehearsal_turn._start):
+    for launches in (Spawner.spawn, holders.start_holder, rehearsal_turn._start):
         hints = inspect.get_annotations(launches, eval_str=True)
         assert Passed in hints.values(), launches
         assert "permit.demand(" in inspect.getsource(launches), launches
