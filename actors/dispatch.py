@@ -36,7 +36,7 @@ from ..messages.commands import (
 from ..messages.facts import FACT, Entry
 from ..messages.job import Identity, JobRequest
 from ..messages.refusals import RefusalCode, Refused
-from ..messages.replies import Accepted, Event, JobViews, Planned, Reply, Stopping, StreamEnded, SupervisorState
+from ..messages.replies import Accepted, Event, JobViews, Reply, Stopping, StreamEnded, SupervisorState
 from ..messages.sentences import what_is_wrong
 from ..messages.session import (
     SessionRelaunch,
@@ -59,9 +59,11 @@ from .intake import Draft, create, draft, forget_spool, preview, read_plan
 from .jobs import Adopt, Cancel, Submit
 from .lane_book import LaneBook
 from .services import Services
-from .session_desk import SessionDesk
+from .session_desk import SessionDesk, planned
 
 ASK_S = 30.0
+DRAFTS = 5
+"""How often a job is planned anew when another took the last run of a quota from it."""
 PAGE = 500
 IDLE_LOOK_S = 5.0
 """How often a follower that hears nothing looks whether the supervisor still stands."""
@@ -187,31 +189,47 @@ class Dispatcher:
             if known is not None:
                 return known
         if dry_run:
-            plan = preview(request, self.services.home, self._book.registry(), models=self.services.models)
-            return plan if isinstance(plan, Refused) else Planned(plan=plan)
-        decided = self._admitted(request)
+            services = self.services
+            lanes = self._book.registry()
+            return planned(preview(request, services.home, lanes, models=services.models, limits=services.limits))
+        decided = self._draft(request)
         if isinstance(decided, Refused):
             return decided
+        try:
+            return self.services.admission.admit(decided.settings) or self._take(decided)
+        finally:
+            self.services.limits.give_back(decided.marker_id)  # from its commit on, the store counts the run
+
+    def _draft(self, request: JobRequest) -> Draft | Refused:
+        """Decide about a job and hold a run of its quotas for it. Others may take the last one."""
+        limits = self.services.limits
+        for _ in range(DRAFTS):
+            decided = draft(
+                request, self.services.home, self._book.registry(), models=self.services.models, limits=limits
+            )
+            if isinstance(decided, Refused) or decided.wake_at is not None:
+                return decided
+            if limits.take(decided.marker_id, decided.lane.name, decided.resolved.model) is None:
+                return decided
+        return Refused(code=RefusalCode.QUOTA_FULL, message="the last runs of today were taken", hint="osrc limits")
+
+    def _take(self, decided: Draft) -> Reply:
+        """Create the job, and let it be journalled."""
         me = identify(os.getpid()) if self.services.attached else None
         owner = Identity.model_validate(me) if me else None
         record, folder = create(decided, self.services.home, umask=self.services.umask, owner=owner)
         if decided.account is not None:
             self.services.accounts.keep(record.job_id, decided.account)
+        self.services.requests.keep(record.job_id, decided.request.environment)
         answer = ask(self.services.directory.find("jobs"), Submit(record), ASK_S)
         if isinstance(answer, Refused):
             self.services.accounts.take(record.job_id)
             if answer.code is not RefusalCode.SUPERVISOR_BUSY:  # nobody knows yet what became of a busy one
+                self.services.requests.drop(record.job_id)
                 folder.remove()
             return answer
         keep_promise(folder)
         return Accepted(job_id=record.job_id, plan=decided.plan)
-
-    def _admitted(self, request: JobRequest) -> Draft | Refused:
-        """Return a job that may be taken: decided, let through the gate, and with room for it here and now."""
-        decided = draft(request, self.services.home, self._book.registry(), models=self.services.models)
-        if isinstance(decided, Refused):
-            return decided
-        return self.services.admission.admit(decided.settings) or decided
 
     def _asked_before(self, request: JobRequest, job_id: str) -> Reply | None:
         """Return the answer to a request that was taken already, though the client never heard of it."""

@@ -33,16 +33,20 @@ from ..state.files import read_private
 from ..state.home import Home
 from ..state.ids import new_job_id
 from ..state.job_folder import LAUNCH, PROMPT, JobFolder
+from ..state.limits import instant
 from ..state.settings import SETTINGS, Settings, config_file, read_config
 from .accounts import Account, account_in
-from .choosing import check_denied, choose
+from .choosing import choose
 from .continuing import check_lane, earlier, taken_over
+from .denylist import check_denied
 from .depth import check_depth
 from .folder_settings import check_folder
 from .gate import Dispatch, Passed, Scope, pass_gate
 from .grants import granted_to
 from .host import decode_environment, host_for
 from .intake_checks import as_utf8, check_cwd, check_verb, task_text
+from .kept_request import keepable
+from .limit_book import LimitBook, admit
 from .model_book import ModelBook
 from .recheck import keep
 from .tree import JOB_VARIABLE
@@ -103,6 +107,13 @@ class Draft:
     """Whom it can be asked of afterwards what the job cost."""
     guard: Guard | None = None
     """A read-only promise that is ours to keep, not the CLI's."""
+    wake_at: float | None = None
+    """Epoch seconds until which it waits, where a limit is in the way and the person said to wait."""
+
+    @property
+    def pool(self) -> str:
+        """Whose limit a run spends."""
+        return (self.launch.billing or self.lane.billing).pool
 
     @property
     def strip(self) -> frozenset[str]:
@@ -115,16 +126,20 @@ class Draft:
         return self.request.cwd
 
 
-def draft(
+def draft(  # noqa: PLR0913  what is known comes in by name
     request: JobRequest,
     home: Home,
     registry: Registry,
     random: Callable[[int], bytes] = os.urandom,
     *,
     models: ModelBook | None = None,
+    limits: LimitBook | None = None,
 ) -> Draft | Refused:
-    """Decide everything about a job and let it pass the gate, or refuse. Creates no job."""
-    found = _decide(request, home, registry, random, models)
+    """Decide everything about a job and let it pass the gate, or refuse. Creates no job.
+
+    ``limits`` is what is known of lanes that are down and of quotas; without it, nothing is.
+    """
+    found = _decide(request, home, registry, random, models, limits)
     if isinstance(found, Refused):
         return found
     permit = pass_gate(found.dispatch)
@@ -139,16 +154,17 @@ def draft(
     )
 
 
-def preview(
+def preview(  # noqa: PLR0913  as above
     request: JobRequest,
     home: Home,
     registry: Registry,
     random: Callable[[int], bytes] = os.urandom,
     *,
     models: ModelBook | None = None,
+    limits: LimitBook | None = None,
 ) -> Plan | Refused:
     """Return what ``draft`` would come to, with the gate's verdict, be it a refusal. Changes nothing at all."""
-    found = _decide(request, home, registry, random, models)
+    found = _decide(request, home, registry, random, models, limits)
     if isinstance(found, Refused):
         return found
     plan = with_verdict(found.plan, found.dispatch)
@@ -164,8 +180,13 @@ def with_verdict(plan: Plan, dispatch: Dispatch) -> Plan:
     return plan.model_copy(update={"gate": verdict.words, "disclosure": verdict.disclosure})
 
 
-def _decide(  # noqa: PLR0911  one refusal after the other
-    request: JobRequest, home: Home, registry: Registry, random: Callable[[int], bytes], models: ModelBook | None
+def _decide(  # noqa: PLR0911, PLR0913, PLR0917  one refusal after the other, by all that is known
+    request: JobRequest,
+    home: Home,
+    registry: Registry,
+    random: Callable[[int], bytes],
+    models: ModelBook | None,
+    limits: LimitBook | None,
 ) -> Draft | Refused:
     try:
         environment = decode_environment(request.environment)
@@ -183,7 +204,7 @@ def _decide(  # noqa: PLR0911  one refusal after the other
         return asked
     request, text, conversation = asked
     models = models or ModelBook(home)
-    resolved = choose(request, registry, models, environment, settings)
+    resolved = choose(request, registry, models, environment, settings, limits=limits)
     if isinstance(resolved, Refused):
         return resolved
     lane = registry.get(resolved.lane)
@@ -203,9 +224,19 @@ def _decide(  # noqa: PLR0911  one refusal after the other
     granted = granted_to(request, lane, host, settings, f"@{random(12).hex()}@")
     if isinstance(granted, Refused):
         return granted
-    return _plan(
+    found = _plan(
         request, text, lane, resolved, host, settings, depth, mint(random(8)), kept, granted, conversation, home
     )
+    return found if isinstance(found, Refused) else _admitted(found, limits)
+
+
+def _admitted(found: Draft, limits: LimitBook | None) -> Draft | Refused:
+    """Refuse a lane that is down or a quota that is full, or let the job wait where that was asked for."""
+    wait = admit(found.request, found.lane.name, found.pool, found.resolved.model, limits)
+    if wait is None or isinstance(wait, Refused):
+        return wait or found
+    notices = (*found.plan.notices, f"waits: {found.lane.name} is {wait.sentence}")
+    return replace(found, wake_at=wait.until, plan=found.plan.model_copy(update={"notices": notices}))
 
 
 def _asked(request: JobRequest, home: Home) -> tuple[JobRequest, str, str | None] | Refused:
@@ -338,7 +369,7 @@ def create(  # noqa: PLR0913  the machine comes in by name
 
     Raises StateError; then nothing is left behind. Raises PermissionError for a draft that did not pass the gate.
     """
-    if draft_.permit is None:
+    if draft_.permit is None:  # before there is a folder
         raise PermissionError("this draft did not pass the gate")
     at = time.time() if now is None else now
     home.preflight()
@@ -350,11 +381,11 @@ def create(  # noqa: PLR0913  the machine comes in by name
             break
         except FileExistsError:
             continue
-    record = _record(draft_, job_id, at, owner)
+    record = record_of(draft_, job_id, at, owner)
     try:
         _fill(folder, draft_, umask)
-        keep(folder, draft_.dispatch, draft_.permit)
-        folder.begin_meta(record, draft_.plan.model_dump(mode="json"))
+        request = keepable(draft_.request, draft_.task_text, draft_.environment)
+        folder.begin_meta(record, draft_.plan.model_dump(mode="json"), request)
     except StateError:
         folder.remove()
         raise
@@ -379,8 +410,19 @@ def read_plan_file(path: Path) -> Plan | None:
         return None
 
 
-def _fill(folder: JobFolder, draft_: Draft, umask: int) -> None:
-    launch = draft_.launch
+def stage_hop(draft_: Draft, folder: JobFolder, into: JobFolder, umask: int) -> None:
+    """Write what an attempt elsewhere needs into a folder of its own, from where it goes to ``folder``.
+
+    Raises StateError.
+    """
+    _fill(folder, draft_, umask, into)
+
+
+def _fill(folder: JobFolder, draft_: Draft, umask: int, into: JobFolder | None = None) -> None:
+    launch, into = draft_.launch, into or folder
+    if draft_.permit is None:
+        raise PermissionError("this draft did not pass the gate")
+    keep(into, draft_.dispatch, draft_.permit)
 
     def placed(text: str) -> str:
         """Only a launch with files of its own has places for the folder: a prompt in argv is left alone."""
@@ -391,14 +433,14 @@ def _fill(folder: JobFolder, draft_: Draft, umask: int) -> None:
 
     prompt = draft_.prompt.encode("utf-8", "surrogatepass")
     at = draft_.place.encode(), os.fsencode(folder.path)
-    folder.begin(PROMPT, prompt.replace(*at))
+    into.begin(PROMPT, prompt.replace(*at))
     stdin = None if launch.stdin is None else PROMPT if launch.stdin == prompt else STDIN
     if stdin == STDIN and launch.stdin is not None:
-        folder.begin(STDIN, launch.stdin.replace(*at))
+        into.begin(STDIN, launch.stdin.replace(*at))
     for file in launch.files:
-        folder.place(file.name, file.content.replace(*at), executable=file.executable)
+        into.place(file.name, file.content.replace(*at), executable=file.executable)
     if draft_.guard is not None:
-        folder.write_json(GUARD, draft_.guard.to_json())
+        into.write_json(GUARD, draft_.guard.to_json())
     start = {
         "argv": [placed(item) for item in launch.argv],
         "env": {
@@ -409,10 +451,11 @@ def _fill(folder: JobFolder, draft_: Draft, umask: int) -> None:
         "stdin": stdin,
         "umask": umask,
     }
-    folder.begin(LAUNCH, json.dumps(start).encode())
+    into.begin(LAUNCH, json.dumps(start).encode())
 
 
-def _record(draft_: Draft, job_id: str, at: float, owner: Identity | None) -> JobRecord:
+def record_of(draft_: Draft, job_id: str, at: float, owner: Identity | None) -> JobRecord:
+    """Return a job's record as it begins."""
     request, lane, resolved = draft_.request, draft_.lane, draft_.resolved
     billing = draft_.launch.billing or lane.billing
     return JobRecord(
@@ -433,7 +476,10 @@ def _record(draft_: Draft, job_id: str, at: float, owner: Identity | None) -> Jo
         continues=request.continues,
         timeout_s=request.timeout_s,
         windows={key: draft_.settings.number(key) or 0.0 for key in WINDOWS if draft_.settings.is_set(key)},
-        state=JobState.QUEUED,
+        state=JobState.QUEUED if draft_.wake_at is None else JobState.WAITING_LIMIT,
+        reason=None if draft_.wake_at is None else f"waits for a limit to end: {instant(draft_.wake_at)}",
+        wake_at=draft_.wake_at,
+        pool=billing.pool,
         cost=Cost(kind=billing.kind, plan=billing.plan),
         accepted_at=at,
         marker_id=draft_.marker_id,
@@ -515,9 +561,12 @@ def _empty(found: Draft) -> Refused | None:
 
 
 def _with_defaults(request: JobRequest, settings: Settings) -> JobRequest:
-    """Return the request with the effort that the settings give where none was asked for."""
+    """Return the request with what the settings say where nothing was asked for."""
     word = settings.text("effort") if request.effort is None else None
-    return request.model_copy(update={"effort": Effort(word)}) if word else request
+    given: dict[str, object] = {"effort": Effort(word)} if word else {}
+    if settings.flag("wait_limit") and not request.wait_limit:
+        given["wait_limit"] = True
+    return request.model_copy(update=given) if given else request
 
 
 def forget_spool(request: JobRequest, home: Home) -> None:

@@ -22,6 +22,7 @@ from ..state.home import Home
 from ..state.lane_posture import remember
 from ..state.watchdog import CAUSE_STATES, Cause
 from .base import log
+from .limit_book import Hindrance
 from .redaction import clean_answer
 
 CANCELED = Verdict(state=JobState.CANCELED, exit=130, reason=Cause.CANCEL.value, outcome="abandoned")
@@ -49,6 +50,12 @@ def remember_refusal(record: JobRecord, verdict: Verdict, lane: Lane | None, hom
         remember(home, lane.name)
     except StateError as error:
         log.warning("%s: the refusal can't be remembered: %s", record.job_id, error)
+
+
+def lane_down(found: Hindrance) -> Verdict:
+    """Return the verdict on a job whose lane was marked down before it could be started."""
+    reason = f"its lane is {found.sentence}"
+    return Verdict(state=JobState.FAILED, exit=1, reason=reason[:200], outcome=FailureKind.PLAN_LIMIT.value)
 
 
 def verdict_on(  # noqa: PLR0913  the facts of one end
@@ -121,16 +128,25 @@ def ended_fact(  # noqa: PLR0913  the parts of one fact, three of them by name
     )
 
 
-def limit_note(turn: TurnEnded | None, now: float) -> str | None:
-    """Say when a limit ends, if the CLI said so: as an instant, or in words that are read where the job ran."""
-    if turn is None or turn.ok or turn.failure not in (FailureKind.PLAN_LIMIT, FailureKind.RATE_LIMIT):
+def limit_end(turn: TurnEnded | None, now: float) -> float | None:
+    """Return when the limit that a turn met ends, if the CLI said so: as an instant, or in words.
+
+    A time without a zone is read where the job ran.
+    """
+    if turn is None or turn.ok:
         return None
     until = turn.until
     if until is None and turn.message:
         until = parse_reset(turn.message, now, time.localtime(now).tm_gmtoff)
-    if until is None or not now < until <= now + LONGEST_S:
+    return until if until is not None and now < until <= now + LONGEST_S else None
+
+
+def limit_note(turn: TurnEnded | None, now: float) -> str | None:
+    """Say when a limit ends, if the CLI said so."""
+    if turn is None or turn.failure not in (FailureKind.PLAN_LIMIT, FailureKind.RATE_LIMIT):
         return None
-    return f"the limit ends at {time.strftime('%Y-%m-%d %H:%M UTC', time.gmtime(until))}"
+    until = limit_end(turn, now)
+    return None if until is None else f"the limit ends at {time.strftime('%Y-%m-%d %H:%M UTC', time.gmtime(until))}"
 
 
 def cost_of(record: JobRecord, evidence: Evidence | None, settled: CostSettled | None = None) -> Cost:

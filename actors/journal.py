@@ -96,6 +96,10 @@ class Journal(Actor):
         self._store.close()
         self.finished()
 
+    def crashed(self) -> None:
+        """Forget what was not committed: nobody was told of it, and it would keep the next journal from writing."""
+        self._store.close()
+
     def _try_held(self) -> None:
         """Write what was held, in its order: the first that fails keeps the rest behind it."""
         held, self._held = self._held, []

@@ -25,7 +25,8 @@ from ..state.home import Home
 from ..state.ids import new_job_id
 from ..state.session_folder import LAUNCH, SessionFolder
 from ..state.settings import Settings
-from .choosing import check_denied, choose
+from .choosing import choose
+from .denylist import check_denied
 from .depth import check_depth
 from .gate import Dispatch, Passed, Scope, pass_gate
 from .holders import runtime_place

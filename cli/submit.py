@@ -43,6 +43,7 @@ def job_request(options: Globals, verb: str, task: str, flags: dict[str, Any]) -
         "timeout_s": flags["timeout"],
         "label": word_of(flags["label"], "--label", 80),
         "allow_downgrade": flags["allow_downgrade"] or None,
+        "wait_limit": flags["wait_limit"] or None,
         **_grants(flags["grants"]),
         "trust_lane": flags["trust_lane"] is not None or None,
         "cloud_ack": options.cloud_ack or None,

@@ -177,7 +177,7 @@ _CLOUD = (
         "offload_chain",
         "text",
         None,
-        "models of the OpenRouter lanes when -m is not given; the first is used",
+        "models of the OpenRouter lanes when -m is not given, in order; the next after a transport failure",
         also=("OR_OFFLOAD_CHAIN",),
     ),
     _number("receipt_wait", 10, "how long a job's end may wait for its receipts from OpenRouter"),
@@ -190,6 +190,33 @@ _CLOUD = (
     Setting("warp_harness", "text", None, "what runs inside the warp lane", choices=("claude", "codex")),
     _number("tier_budget_max_usd_m", 2, "output price up to which an unknown model is tier budget", "USD/M"),
     _number("tier_mid_max_usd_m", 12, "output price up to which an unknown model is tier mid", "USD/M"),
+)
+
+_FAILOVER = (
+    _flag("fallback", True, "after a transport failure, a job that changes nothing is tried elsewhere"),
+    Setting(
+        "fallback_max",
+        "count",
+        3.0,
+        "attempts of one job in all after transport failures",
+        "attempts",
+        least=1,
+        most=20,
+    ),
+    _flag("fallback_pinned", False, "also away from a model that was named with -m"),
+    _flag("no_cross_lane", False, "never to another lane after a transport failure"),
+    Setting("failover_max", "count", 2.0, "moves of one job after plan limits; 0: none", "moves", most=20),
+    _flag("failover_cash_ok", False, "a job may be moved to a lane that may cost cash"),
+    _number("lane_down_ttl", 300, "how long a limit that was not verified keeps a lane down"),
+    Setting(
+        "lane_plan_down_ttl",
+        "number",
+        3600.0,
+        "how long a limit keeps a lane down that names no reset",
+        "s",
+        also=("OSRC_DEVIN_PLAN_DOWN_TTL",),
+    ),
+    _flag("wait_limit", False, "wait for a limit to end, as --wait-limit does"),
 )
 
 _GOOGLE = (
@@ -264,6 +291,7 @@ SETTINGS: Mapping[str, Setting] = {
         *_GRANTS,
         *_LOCAL,
         *_CLOUD,
+        *_FAILOVER,
         *_GOOGLE,
         *_LATER,
     )

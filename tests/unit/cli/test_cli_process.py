@@ -556,7 +556,7 @@ def test_explain_and_classify(gateway: FakeGateway, tmp_path: Path) -> None:
     assert "boom" in text
     assert "\x1b" not in text
     assert "(not recorded)" in text
-    assert osrc(gateway.home, "classify", FIRST).stdout == b"RETRY-DIFFERENT-LANE\tpermission-blocked\n"
+    assert osrc(gateway.home, "classify", FIRST).stdout == b"RETRY-DIFFERENT-LANE\twedge:permission-blocked\n"
     nothing = osrc(gateway.home, "classify", "nosuch")
     assert (nothing.returncode, nothing.stdout) == (0, b"REAL-FAIL\tno-job-dir\n")
     finish(gateway, FIRST, state="done?", exit=2)

@@ -46,6 +46,7 @@ KNOWN = {
     "actors/balance.py": ({"httpx.Client"}, "what is left of an account, after the gate"),
     "actors/catalogue.py": ({"httpx.Client"}, "a public list of models"),
     "cli/launch.py": ({"subprocess.Popen"}, "the supervisor itself"),
+    "cli/work_evidence.py": ({"subprocess.run"}, "git, on this machine"),
 }
 """File → what in it starts something or reaches out, and why that is no way around the gate."""
 
