@@ -46,7 +46,7 @@ from .base import log
 from .gate import Passed
 from .hop import HopFound
 from .job_cost import settle_cost
-from .job_end import CANCELED, answer_of, ended_fact, failed, limit_note, remember_refusal, verdict_on
+from .job_end import CANCELED, answer_of, ended_fact, failed, limit_note, remember_refusal, session_note, verdict_on
 from .job_facts import facts_of, progress_of
 from .job_figures import figures
 from .job_guard import breach, compare_tree, note_tree, sentences
@@ -545,6 +545,8 @@ class Job(MovingJob):
             self._notes.append(f"the result could not be written at once: {trouble}")
         remember_refusal(self.record, verdict, self.lane, self.services.home)
         self.folder.discard(MCP_FILE)  # it may hold keys, and nobody needs them now
+        if (way_on := session_note(self.record, verdict, self.lane, evidence)) is not None:
+            self._notes.append(way_on)
         ended = ended_fact(
             self.record,
             verdict,

@@ -15,7 +15,7 @@ from ..lanes.resets import LONGEST_S, parse_reset
 from ..messages.facts import JobEnded
 from ..messages.internal import CostSettled
 from ..messages.job import Cost, ExitStatus, JobRecord
-from ..messages.lane_events import FailureKind, TurnEnded
+from ..messages.lane_events import FailureKind, MarkerKind, TurnEnded
 from ..messages.vocabulary import JobState, Verb
 from ..state.errors import StateError
 from ..state.home import Home
@@ -126,6 +126,19 @@ def ended_fact(  # noqa: PLR0913  the parts of one fact, three of them by name
         ended_at=ended_at,
         revises=revises,
     )
+
+
+def session_note(record: JobRecord, verdict: Verdict, lane: Lane | None, evidence: Evidence | None) -> str | None:
+    """Name the session that goes on where a headless run ends: with what was refused to it, or what it asks."""
+    marker = evidence.last_marker if evidence is not None else None
+    asked = marker is not None and marker.marker is MarkerKind.NEED_INPUT
+    stuck = verdict.state is JobState.PERMISSION_BLOCKED or (verdict.state is JobState.BLOCKED and asked)
+    if not stuck or lane is None or not lane.sessions:
+        return None
+    known = evidence.conversation if evidence is not None else record.conversation
+    if known is None or not lane.resume:
+        return f"in a session you can answer it: osrc session start --lane {lane.name} ..."
+    return f"in a session you can answer it: osrc session start --continue {record.job_id}"
 
 
 def limit_end(turn: TurnEnded | None, now: float) -> float | None:

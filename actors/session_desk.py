@@ -8,6 +8,7 @@ import time
 from dataclasses import replace
 from typing import assert_never
 
+from ..lanes.secrets.values import redact
 from ..messages.refusals import RefusalCode, Refused
 from ..messages.replies import IsGiven, Plan, Planned, Reply, SessionIsAccepted, SessionViews
 from ..messages.session import (
@@ -39,6 +40,8 @@ from .session_names import session_actor
 from .sessions import AdoptSession, RelaunchSession, StartSession
 
 ASK_S = 30.0
+SHOWN_CHARS = 4000
+"""So much of what was sent is kept in the journal."""
 PLAN = "plan.json"
 
 
@@ -144,7 +147,9 @@ class SessionDesk:
         if isinstance(permit, Refused):
             return permit
         entry = {"text": command.text, "interrupt": command.interrupt}
-        given = self._give(command.session, Give(command.send_id, "send", entry, chars=len(command.text)))
+        given = self._give(
+            command.session, Give(command.send_id, "send", entry, shown_text(command.text), len(command.text))
+        )
         return given.model_copy(update={"disclosure": permit.disclosure}) if isinstance(given, IsGiven) else given
 
     def _pass(self, command: SessionSend) -> Passed | Refused:
@@ -180,7 +185,7 @@ class SessionDesk:
         fields = command.action.model_dump(mode="json")
         op = str(fields.pop("op"))
         words = command.action.choice if isinstance(command.action, Answer) else ""
-        shown = None if isinstance(command.action, Answer) else json.dumps(fields)
+        shown = shown_text(words) if words else json.dumps(fields)
         return self._give(command.session, Give(command.send_id, op, fields, shown=shown, chars=len(words)))
 
     def _give(self, session_id: str, give: Give) -> Reply:
@@ -246,6 +251,11 @@ class SessionDesk:
 def planned(plan: Plan | Refused) -> Reply:
     """Return the reply to a dry run."""
     return plan if isinstance(plan, Refused) else Planned(plan=plan)
+
+
+def shown_text(text: str) -> str:
+    """Return what the journal may keep of a text: its beginning, without secret values."""
+    return redact(text[:SHOWN_CHARS])[0]
 
 
 def no_such_session(token: str) -> Refused:

@@ -28,6 +28,7 @@ from ..state.settings import Settings
 from .choosing import choose
 from .denylist import check_denied
 from .depth import check_depth
+from .folder_settings import check_folder
 from .gate import Dispatch, Passed, Scope, pass_gate
 from .holders import runtime_place
 from .host import decode_environment, host_for
@@ -37,6 +38,7 @@ from .model_book import ModelBook
 from .notices import notices_path
 from .recheck import SESSION_VERB, keep
 from .session_before import Before, before
+from .work_tree import project_of
 
 POSTURE = "ASKS (you answer its permission prompts)"
 
@@ -125,6 +127,9 @@ def _decide(  # noqa: C901, PLR0911 - one refusal after the other
         return refused
     seen = effective(environment, settings, secrets="server" in lane.needs)
     host = host_for(lane, seen, settings, keys_from=environment)
+    if (refused := check_folder(lane, Verb.EDIT, request.cwd, host)) is not None:
+        return refused
+    host = replace(host, project=project_of(request.cwd))
     task = SessionTask(
         cwd=request.cwd,
         model=resolved.model,

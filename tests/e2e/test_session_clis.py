@@ -46,8 +46,13 @@ CASES = {
     "qwen": Case(names_model=False),
     "opencode": Case(switch="stub/stub-model", names_model=False),
     "copilot": Case(names_model=False),
-    "cline": Case(model=None, shell=True, environ={"CLINE_API_KEY": "test", "CLINE_PROVIDER": "openai-compatible"}),
-    "droid": Case(),
+    "cline": Case(
+        model=None,
+        shell=True,
+        names_model=False,
+        environ={"CLINE_API_KEY": "test", "CLINE_PROVIDER": "openai-compatible"},
+    ),
+    "droid": Case(names_model=False, environ={"FACTORY_API_KEY": "fk-test"}),
 }
 
 
