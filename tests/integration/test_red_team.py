@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from fakes.lanes import fake_argv, lane_toml, steps, write_lane
 from fakes.osrc_process import shown
+from fakes.sessions import Sessions
 from fakes.supervised import Supervised, until
 
 root_only = pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="needs root to be another user")
@@ -189,6 +190,30 @@ def test_a_delegate_that_prints_our_words_is_believed_nothing(wary: Supervised) 
         shown_to_people = wary.osrc(*words, *more)
         assert b"\x1b" not in shown_to_people.stdout + shown_to_people.stderr, words
         assert b"\x9b" not in shown_to_people.stdout.replace(b"\xc2\x9b", b"!"), words
+
+
+def test_a_session_passes_the_same_gate_with_everything_that_is_sent(wary: Supervised) -> None:
+    """A session's start, and each send, is looked at: consent, files, secret values. What was refused was not given."""
+    sessions = Sessions(wary)
+    refused(sessions.osrc("start", "say hello"), "nobody has agreed to that yet")
+    refused(sessions.osrc("start", "--", "--cloud-ack"), "nobody has agreed to that yet")
+    assert json.loads(sessions.osrc("start", "--dry-run", "--json").stdout)["plan"]["gate_open"] is False
+    wary.ok("consent", "grant")
+    token = "ghp_" + "a1B2" * 9
+    said = refused(sessions.osrc("start", f"push with {token}"), "1 secret value")
+    assert token not in said
+    one = sessions.start("say hello")
+    sessions.until_state(one, "idle")
+    sent = sessions.osrc("send", "say more", "--wait")
+    assert b"cloud: claude" in sent.stderr, shown(sent)
+    refused(sessions.osrc("send", f"say {token}"), "1 secret value")
+    (wary.work / ".env").write_text("A=b")
+    refused(sessions.osrc("send", "say again"), "could read credentials here")
+    (wary.work / ".env").unlink()
+    wary.ok("consent", "revoke")
+    refused(sessions.osrc("send", "say again"), "nobody has agreed to that yet")
+    assert sessions.given() == ["say hello", "say more"]
+    sessions.ok("stop")
 
 
 def test_poisoned_files_are_named_and_not_used(wary: Supervised) -> None:
