@@ -23,6 +23,8 @@ class RefusalCode(StrEnum):
     NO_SUCH_LIMIT = "no_such_limit"
     VERB_UNSUPPORTED = "verb_unsupported"
     BAD_CWD = "bad_cwd"
+    NO_WORKTREE = "no_worktree"
+    UNSAVED_WORK = "unsaved_work"
     BAD_GRANT = "bad_grant"
     NO_SUCH_JOB = "no_such_job"
     AMBIGUOUS_JOB = "ambiguous_job"

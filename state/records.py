@@ -26,6 +26,8 @@ from ..messages.facts import (
     JobStateChanged,
     LaneDown,
     LaneUp,
+    QueuePaused,
+    QueueResumed,
     QuotaCleared,
     QuotaExhausted,
     QuotaSet,
@@ -63,6 +65,8 @@ def apply(record: JobRecord | None, fact: Fact, at: float) -> JobRecord | None: 
             | QuotaSet()
             | QuotaCleared()
             | QuotaExhausted()
+            | QueuePaused()
+            | QueueResumed()
         ):
             return record
         case JobEnded():
