@@ -85,6 +85,7 @@ def assemble(
         pump=Pump(),
         spawner=Spawner(fifo),
         lane=book.lane,
+        registry=book.registry,
         models=ModelBook(home),
         limits=LimitBook(home, lambda: clock.now().wall, local_zone(os.environ)),
         lock=lock,

@@ -230,6 +230,9 @@ class Actor(pykka.ThreadingActor):
         """Let go of what is held. Called once, on an ordered stop only. The default stops at once."""
         self.finished()
 
+    def crashed(self) -> None:
+        """Let go of what would stand in the way of a successor, after a crash. Must not block."""
+
     def finished(self) -> None:
         """End this actor in order, now. What still waits in the mailbox is refused."""
         self._go_down(None)
@@ -279,6 +282,10 @@ class Actor(pykka.ThreadingActor):
             work()
         except BaseException as error:  # the crash rule: SystemExit in an actor would stop every actor of the process
             log.exception("%s crashed", self.name)
+            try:
+                self.crashed()
+            except BaseException:  # it is down already, and its parent must hear so
+                log.exception("%s could not let go of what it held", self.name)
             self._go_down(f"{type(error).__name__}: {error}")
 
     def _go_down(self, error: str | None) -> None:

@@ -3,26 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from fnmatch import fnmatchcase
 
+from ..lanes.advice.failover import Case, Stop
 from ..lanes.catalog import Resolved, resolve
+from ..lanes.contract import Locality
 from ..lanes.registry import Registry
 from ..messages.job import JobRequest
+from ..messages.lane_events import FailureKind
 from ..messages.refusals import RefusalCode, Refused
 from ..messages.vocabulary import Tier
+from ..state.limits import key_of
 from ..state.settings import Settings
+from .denylist import check_denied
 from .host import probe, usable
+from .limit_book import LimitBook, refusal
 from .model_book import ModelBook, known_models
+from .ways import Ways, policy_from
 
 
-def choose(
+def choose(  # noqa: PLR0913  what a choice depends on
     request: JobRequest,
     registry: Registry,
     models: ModelBook,
     environment: Mapping[str, str],
     settings: Settings,
+    *,
+    limits: LimitBook | None = None,
 ) -> Resolved | Refused:
-    """Return where a job goes. Where more than one lane would do, the first that is ready is taken."""
+    """Return where a job goes. Where more than one lane would do, the first that is ready is taken.
+
+    A lane that is down or out of its quota is not ready, unless the person said to wait; one that nobody named
+    is stepped aside from.
+    """
     lanes = registry.tiers(request.lane or settings.text("provider"))
     found = resolve(
         request.model,
@@ -36,7 +48,7 @@ def choose(
     if isinstance(found, Refused):
         return _declared_badly(request, registry) or _own_badly(found, models.own(lanes).problems)
     if isinstance(found, Resolved):
-        return found
+        return _or_aside(found, request, registry, models, environment, settings, limits)
     missing: list[str] = []
     denied: Refused | None = None
     for candidate in found.candidates:
@@ -47,9 +59,10 @@ def choose(
             denied = refused
             continue
         readiness = probe(lane, environment, settings, ask_version=False)
-        if usable(lane, readiness):
+        hindered = limits.hindrance(lane.name, lane.billing.pool, candidate.model) if limits else None
+        if usable(lane, readiness) and (hindered is None or request.wait_limit):
             return candidate
-        missing.append(f"{lane.name}: {readiness.detail}")
+        missing.append(f"{lane.name}: {hindered.sentence if hindered else readiness.detail}")
     if denied is not None and not missing:
         return denied
     return Refused(
@@ -57,6 +70,45 @@ def choose(
         message=f"no lane is ready for {request.verb.value} ({'; '.join(missing) or 'none can do it'})",
         hint="osrc lanes says what each one needs",
     )
+
+
+def _or_aside(  # noqa: PLR0913, PLR0917  what a choice depends on
+    found: Resolved,
+    request: JobRequest,
+    registry: Registry,
+    models: ModelBook,
+    environment: Mapping[str, str],
+    settings: Settings,
+    limits: LimitBook | None,
+) -> Resolved | Refused:
+    """Return another way where a limit is in the way of a lane that only the settings named."""
+    lane = registry.get(found.lane)
+    named = request.model is not None or request.lane is not None or request.wait_limit
+    if limits is None or named or isinstance(lane, Refused):
+        return found
+    hindered = limits.hindrance(lane.name, lane.billing.pool, found.model)
+    if hindered is None:
+        return found
+    case = Case(
+        verb=request.verb,
+        lane=lane.name,
+        model=found.model,
+        tier=found.tier,
+        key=key_of(lane.name, lane.billing.pool),
+        failure=FailureKind.PLAN_LIMIT,
+        local=lane.locality is Locality.LOCAL,
+        policy=policy_from(settings),
+    )
+    ways = Ways(case, registry=registry, models=models, limits=limits, environment=environment, settings=settings)
+    hop = ways.next()
+    if isinstance(hop, Stop):
+        return _aside_refused(refusal(hindered, lane.name, found.model, pinned=False), hop)
+    notice = f"{lane.name} is {hindered.sentence}: {hop.model or 'its own model'} of {hop.lane} instead"
+    return Resolved(lane=hop.lane, model=hop.model, tier=hop.tier, notices=(*found.notices, notice))
+
+
+def _aside_refused(refused: Refused, stop: Stop) -> Refused:
+    return refused.model_copy(update={"message": f"{refused.message}; {stop.why}"}) if stop.why else refused
 
 
 def _own_badly(refused: Refused, problems: Sequence[str]) -> Refused:
@@ -75,16 +127,3 @@ def _declared_badly(request: JobRequest, registry: Registry) -> Refused | None:
     """Return what is wrong with the file of the lane that was asked for, if that is why there is no such lane."""
     name = request.lane or (request.model or "").partition(":")[0]
     return next((problem for problem in registry.problems if name and f"/{name}.toml:" in problem.message), None)
-
-
-def check_denied(resolved: Resolved, settings: Settings) -> Refused | None:
-    """Refuse a model of the person's denylist: ids, and globs where a ``*`` is in them."""
-    model = resolved.model
-    for entry in settings.words("model_denylist"):
-        if model is not None and (model == entry or ("*" in entry and fnmatchcase(model, entry))):
-            return Refused(
-                code=RefusalCode.DENIED,
-                message=f"the model {model} is on your denylist ({settings.origin('model_denylist')})",
-                hint="choose another model with -m",
-            )
-    return None

@@ -36,6 +36,7 @@ from .assembly import Assembly, assemble
 from .base import Stop, log
 from .gateway import listen
 from .lock import HomeLock
+from .redaction import CleanFormatter
 from .tree import JOB_VARIABLE
 
 SOCKET_LIMIT = 103
@@ -161,9 +162,9 @@ def _begin_log(home: Home) -> None:
             descriptor = open_regular(home.log_file, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
             os.dup2(descriptor, 2)
             os.close(descriptor)
-    logging.basicConfig(
-        stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(levelname)s %(threadName)s %(message)s"
-    )
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(CleanFormatter("%(asctime)s %(levelname)s %(threadName)s %(message)s"))
+    logging.basicConfig(handlers=[handler], level=logging.INFO)
     logging.getLogger("httpx").setLevel(logging.WARNING)
     log.info("supervisor %d, version %s, home %s", os.getpid(), __version__, home.root)
 

@@ -38,6 +38,14 @@ from ..messages.job import Identity, JobRequest
 from ..messages.refusals import RefusalCode, Refused
 from ..messages.replies import Accepted, Event, JobViews, Planned, Reply, Stopping, StreamEnded, SupervisorState
 from ..messages.sentences import what_is_wrong
+from ..messages.session import (
+    SessionRelaunch,
+    SessionSend,
+    SessionStart,
+    SessionSteer,
+    SessionStop,
+    ViewSessions,
+)
 from ..messages.vocabulary import PROTOCOL, JobState
 from ..state import views
 from ..state.errors import StateError
@@ -47,12 +55,15 @@ from ..state.store import Reader
 from . import limit_commands
 from .attempt import keep_promise
 from .base import Stop, ask, log
-from .intake import create, draft, forget_spool, read_plan
+from .intake import Draft, create, draft, forget_spool, read_plan
 from .jobs import Adopt, Cancel, Submit
 from .lane_book import LaneBook
 from .services import Services
+from .session_desk import SessionDesk
 
 ASK_S = 30.0
+DRAFTS = 5
+"""How often a job is planned anew when another took the last run of a quota from it."""
 PAGE = 500
 IDLE_LOOK_S = 5.0
 """How often a follower that hears nothing looks whether the supervisor still stands."""
@@ -103,6 +114,7 @@ class Dispatcher:
         self.services = services
         self.activity = Activity()
         self._book = book
+        self._sessions = SessionDesk(services, book)
         self._socket = socket
         self._max_jobs = max_jobs
         self._started_at = time.time()
@@ -146,6 +158,8 @@ class Dispatcher:
                 yield from self._follow_events(command)
             case LimitsSet() | LimitsClear() | ViewLimits():
                 yield limit_commands.answer(command, self.services, self._book.registry())
+            case SessionStart() | SessionSend() | SessionSteer() | SessionRelaunch() | SessionStop() | ViewSessions():
+                yield self._sessions.answer(command)
             case SupervisorStatus():
                 yield self._status()
             case SupervisorStop(reason=reason):
@@ -156,8 +170,8 @@ class Dispatcher:
                 assert_never(command)
 
     def live_jobs(self) -> int:
-        """Return how many jobs have not ended."""
-        return sum(self._live())
+        """Return how many jobs have not ended, and how many sessions are in the middle of something."""
+        return sum(self._live()) + self._sessions.live()
 
     def _live(self) -> tuple[int, int]:
         with Reader(self.services.home.database) as reader:
@@ -174,20 +188,42 @@ class Dispatcher:
             known = self._asked_before(request, request.job_id)
             if known is not None:
                 return known
-        decided = draft(request, self.services.home, self._book.registry(), models=self.services.models)
+        decided = self._draft(request, reserve=not dry_run)
         if isinstance(decided, Refused):
             return decided
         if dry_run:
             return Planned(plan=decided.plan)
+        try:
+            return self._take(decided)
+        finally:
+            self.services.limits.give_back(decided.marker_id)  # from its commit on, the store counts the run
+
+    def _draft(self, request: JobRequest, *, reserve: bool) -> Draft | Refused:
+        """Decide about a job; with ``reserve`` a run of its quotas is held for it. Others may take the last one."""
+        limits = self.services.limits
+        for _ in range(DRAFTS):
+            decided = draft(
+                request, self.services.home, self._book.registry(), models=self.services.models, limits=limits
+            )
+            if isinstance(decided, Refused) or not reserve or decided.wake_at is not None:
+                return decided
+            if limits.take(decided.marker_id, decided.lane.name, decided.resolved.model) is None:
+                return decided
+        return Refused(code=RefusalCode.QUOTA_FULL, message="the last runs of today were taken", hint="osrc limits")
+
+    def _take(self, decided: Draft) -> Reply:
+        """Create the job, and let it be journalled."""
         me = identify(os.getpid()) if self.services.attached else None
         owner = Identity.model_validate(me) if me else None
         record, folder = create(decided, self.services.home, umask=self.services.umask, owner=owner)
         if decided.account is not None:
             self.services.accounts.keep(record.job_id, decided.account)
+        self.services.requests.keep(record.job_id, decided.request.environment)
         answer = ask(self.services.directory.find("jobs"), Submit(record), ASK_S)
         if isinstance(answer, Refused):
             self.services.accounts.take(record.job_id)
             if answer.code is not RefusalCode.SUPERVISOR_BUSY:  # nobody knows yet what became of a busy one
+                self.services.requests.drop(record.job_id)
                 folder.remove()
             return answer
         keep_promise(folder)

@@ -12,10 +12,11 @@ import os
 import re
 import stat
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ..lanes.contract import Lane
+from ..lanes.contract import Host, Lane
 from ..lanes.grants import ENTRY, FILES_CAP, Caps, Granted, Server, Skill, SkillFile, grant
 from ..lanes.values import as_object
 from ..messages.job import JobRequest
@@ -39,21 +40,21 @@ class GrantError(Exception):
         self.refusal = Refused(code=RefusalCode.BAD_GRANT, message=message, hint=hint)
 
 
-def granted_to(
-    request: JobRequest, lane: Lane, environment: Mapping[str, str], settings: Settings, place: str
-) -> Granted | Refused:
+def granted_to(request: JobRequest, lane: Lane, host: Host, settings: Settings, place: str) -> Granted | Refused:
     """Return what a job's delegate gets of what was asked for; all of it, or a refusal."""
     caps = Caps(
         listing=_count(settings, "with_max_bytes"),
         text=_count(settings, "with_text_max_bytes"),
         bundle=_count(settings, "bundle_max_bytes"),
     )
+    environment = host.environment
     try:
         skills = read_skills(request.skills, environment, request.cwd, caps.bundle)
         servers = read_servers(request.mcp, environment, request.cwd)
     except GrantError as error:
         return error.refusal
-    return grant(skills, servers, lane, caps, place)
+    taken = lane if lane.road is None else replace(lane, skills=lane.road(host))
+    return grant(skills, servers, taken, caps, place)
 
 
 def _count(settings: Settings, key: str) -> int:

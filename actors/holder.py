@@ -38,7 +38,7 @@ LOOK_S = 0.5
 LEAVE_S = 5.0
 """How long a delegate may take to leave once it was asked to."""
 ENTRY_LIMIT = 32 * 1024 * 1024
-ENDS = frozenset({"done", "refused", "failed", "turn-started"})
+ENDS = frozenset({"done", "refused", "failed", "turn-started", "unverified"})
 ASKING = frozenset({"waiting-approval", "trust", "login", "menu", "limit"})
 QUIET = frozenset({"text", "thought", "usage", "screen"})
 """Events of which the supervisor needs no hint."""

@@ -14,6 +14,7 @@ from pathlib import Path
 from ..lanes.contract import Host, Lane, ProbeFacts, Readiness, ReadinessLevel
 from ..state.errors import StateError
 from ..state.settings import Settings
+from .redaction import named_so, remember
 from .secrets import named_secrets
 
 VERSION_S = 20.0
@@ -56,6 +57,7 @@ def host_for(
     if "bridge" in lane.needs:
         server, models, token = _bridge(keys, settings)
         secrets |= {BRIDGE_TOKEN: token} if token else {}
+    remember((*secrets.values(), *named_so(keys)))
     runtime, demo = _embedded() if "embedded" in lane.needs else (False, None)
     return Host(
         environment=environment,
@@ -63,6 +65,7 @@ def host_for(
         python=sys.executable,
         home=environment.get("HOME", "/"),
         is_root=hasattr(os, "geteuid") and os.geteuid() == 0,
+        trust_folder=settings.flag("trust_folder"),
         platform=sys.platform,
         server=server,
         server_models=models,
@@ -140,7 +143,7 @@ def _version(argv: tuple[str, ...], environment: Mapping[str, str]) -> tuple[byt
 
 
 def run_quick(
-    argv: tuple[str, ...], environment: Mapping[str, str], within_s: float, errors: int
+    argv: tuple[str, ...], environment: Mapping[str, str], within_s: float, errors: int, *, cwd: str | None = None
 ) -> tuple[bytes | None, int | None]:
     """Return the output and exit code of a quick command of a CLI; None where it did not end in time."""
     env = {name: value for name, value in environment.items() if not name.startswith("CLAUDE_CODE_")}
@@ -151,6 +154,7 @@ def run_quick(
             stdout=subprocess.PIPE,
             stderr=errors,
             env=env,
+            cwd=cwd,
             timeout=within_s,
             check=False,
             start_new_session=True,

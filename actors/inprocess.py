@@ -7,12 +7,14 @@ it ends is adopted by the next supervisor.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ..state.home import Home
 from ..state.settings import Settings, config_file, read_config
 from .assembly import Assembly, assemble
+from .redaction import CleanFormatter
 
 
 class Tree:
@@ -39,6 +41,8 @@ class Tree:
 def open_tree(home: Home, environ: Mapping[str, str]) -> Tree:
     """Start a tree in this process. Raises StateError when the state home or the settings can't be used."""
     home.preflight()
+    if logging.lastResort is not None:
+        logging.lastResort.setFormatter(CleanFormatter())
     path = config_file(environ)
     settings = Settings.load(environ, read_config(path), source=path)
     return Tree(assemble(home, settings, listener=None, attached=True))

@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Protocol
 
 from ..lanes import openrouter
 from ..lanes.catalog import Resolved
@@ -34,16 +35,22 @@ from ..state.files import read_private
 from ..state.home import Home
 from ..state.ids import new_job_id
 from ..state.job_folder import LAUNCH, PROMPT, JobFolder
+from ..state.limits import instant
 from ..state.settings import SETTINGS, Settings, config_file, read_config
 from .accounts import Account, account_in
-from .choosing import check_denied, choose
+from .choosing import choose
 from .continuing import check_lane, earlier, taken_over
+from .denylist import check_denied
+from .folder_settings import check_folder
 from .grants import granted_to
 from .host import decode_environment, host_for
+from .kept_request import keepable
+from .limit_book import LimitBook, admit
 from .model_book import ModelBook
 from .tree import JOB_VARIABLE
-from .work_tree import GUARD, Guard, guard_for
+from .work_tree import GUARD, Guard, guard_for, project_of
 
+PLAN_LIMIT = 1 << 20
 TASK_LIMIT = 64 * 1024 * 1024
 STDIN = "stdin"
 WINDOWS = (
@@ -96,33 +103,55 @@ class Draft:
     """Whom it can be asked of afterwards what the job cost."""
     guard: Guard | None = None
     """A read-only promise that is ours to keep, not the CLI's."""
+    wake_at: float | None = None
+    """Epoch seconds until which it waits, where a limit is in the way and the person said to wait."""
+
+    @property
+    def pool(self) -> str:
+        """Whose limit a run spends."""
+        return (self.launch.billing or self.lane.billing).pool
+
+    @property
+    def strip(self) -> frozenset[str]:
+        """Environment names that the lane removes."""
+        return self.launch.env_strip
+
+    @property
+    def cwd(self) -> str:
+        """The folder the delegate works in."""
+        return self.request.cwd
 
 
-def draft(  # noqa: PLR0911  one refusal after the other
+def draft(  # noqa: PLR0911, PLR0913  one refusal after the other, by all that is known
     request: JobRequest,
     home: Home,
     registry: Registry,
     random: Callable[[int], bytes] = os.urandom,
     *,
     models: ModelBook | None = None,
+    limits: LimitBook | None = None,
 ) -> Draft | Refused:
-    """Decide everything about a job, or refuse. Reads the machine, changes nothing."""
+    """Decide everything about a job, or refuse. Reads the machine, changes nothing.
+
+    ``limits`` is what is known of lanes that are down and of quotas; without it, nothing is.
+    """
     try:
         environment = decode_environment(request.environment)
-        settings = _settings(environment)
+        settings = settings_of(environment)
     except ValueError as error:
         return Refused(code=RefusalCode.BAD_REQUEST, message=str(error))
     except StateError as error:
         return error.refusal
     request = _with_defaults(request, settings)
-    depth = _depth(environment, settings)
+    depth = depth_of(environment, settings)
     if isinstance(depth, Refused):
         return depth
     asked = _asked(request, home)
     if isinstance(asked, Refused):
         return asked
     request, text, conversation = asked
-    resolved = choose(request, registry, models or ModelBook(home), environment, settings)
+    models = models or ModelBook(home)
+    resolved = choose(request, registry, models, environment, settings, limits=limits)
     if isinstance(resolved, Refused):
         return resolved
     lane = registry.get(resolved.lane)
@@ -134,12 +163,25 @@ def draft(  # noqa: PLR0911  one refusal after the other
         return refused
     seen = effective(environment, settings, secrets="server" in lane.needs)
     host = host_for(lane, seen, settings, keys_from=environment)
+    if (refused := check_folder(lane, request.verb, request.cwd, host)) is not None:
+        return refused
     kept = guard_for(lane, request.verb, request.cwd, host, settings, home)
-    host = replace(host, walled=kept is not None and kept[1] is not None)
-    granted = granted_to(request, lane, seen, settings, f"@{random(12).hex()}@")
+    host = replace(host, walled=kept is not None and kept[1] is not None, project=project_of(request.cwd))
+    host = replace(host, catalogue=models.live(lane.name))
+    granted = granted_to(request, lane, host, settings, f"@{random(12).hex()}@")
     if isinstance(granted, Refused):
         return granted
-    return _plan(request, text, lane, resolved, host, settings, depth, mint(random(8)), kept, granted, conversation)
+    found = _plan(request, text, lane, resolved, host, settings, depth, mint(random(8)), kept, granted, conversation)
+    return found if isinstance(found, Refused) else _admitted(found, limits)
+
+
+def _admitted(found: Draft, limits: LimitBook | None) -> Draft | Refused:
+    """Refuse a lane that is down or a quota that is full, or let the job wait where that was asked for."""
+    wait = admit(found.request, found.lane.name, found.pool, found.resolved.model, limits)
+    if wait is None or isinstance(wait, Refused):
+        return wait or found
+    notices = (*found.plan.notices, f"waits: {found.lane.name} is {wait.sentence}")
+    return replace(found, wake_at=wait.until, plan=found.plan.model_copy(update={"notices": notices}))
 
 
 def _asked(request: JobRequest, home: Home) -> tuple[JobRequest, str, str | None] | Refused:
@@ -152,7 +194,7 @@ def _asked(request: JobRequest, home: Home) -> tuple[JobRequest, str, str | None
     if isinstance(taken, Refused):
         return taken
     conversation = before.conversation if isinstance(before, JobRecord) else None
-    return _check_cwd(taken.cwd) or (taken, text, conversation)
+    return check_cwd(taken.cwd) or (taken, text, conversation)
 
 
 def _plan(  # noqa: PLR0913, PLR0917  the parts of one draft
@@ -190,6 +232,7 @@ def _plan(  # noqa: PLR0913, PLR0917  the parts of one draft
         tier=resolved.tier,
         allow_downgrade=request.allow_downgrade or settings.flag("allow_downgrade"),
         servers=granted.servers,
+        skills=granted.bundled,
         conversation=conversation,
     )
     launch = lane.plan(task, host)
@@ -209,12 +252,12 @@ def _plan(  # noqa: PLR0913, PLR0917  the parts of one draft
         effort=request.effort.value if request.effort else None,
         verb=request.verb.value,
         posture=lane.verbs[request.verb].value,
-        argv=tuple(_printable(item) for item in launch.argv),
+        argv=tuple(printable_word(item) for item in launch.argv),
         cwd=request.cwd,
         stdin="/dev/null" if launch.stdin is None else f"the prompt ({len(launch.stdin)} bytes)",
         env_set=tuple(sorted(launch.env_set)),
         env_stripped=tuple(sorted(launch.env_strip)),
-        gate=_gate_words(lane),
+        gate=gate_words(lane),
         cost=(launch.billing or lane.billing).words,
         notices=(*resolved.notices, *launch.notices),
     )
@@ -263,10 +306,11 @@ def create(  # noqa: PLR0913  the machine comes in by name
             break
         except FileExistsError:
             continue
-    record = _record(draft_, job_id, at, owner)
+    record = record_of(draft_, job_id, at, owner)
     try:
         _fill(folder, draft_, umask)
-        folder.begin_meta(record, draft_.plan.model_dump(mode="json"))
+        request = keepable(draft_.request, draft_.task_text, draft_.environment)
+        folder.begin_meta(record, draft_.plan.model_dump(mode="json"), request)
     except StateError:
         folder.remove()
         raise
@@ -282,37 +326,58 @@ def read_plan(home: Home, job_id: str) -> Plan | None:
         return None
 
 
-def _fill(folder: JobFolder, draft_: Draft, umask: int) -> None:
-    launch = draft_.launch
+def read_plan_file(path: Path) -> Plan | None:
+    """Return a plan as it was kept; None when it can't be read."""
+    try:
+        data = read_private(path, PLAN_LIMIT)
+        return None if data is None else Plan.model_validate_json(data)
+    except (StateError, ValueError):
+        return None
+
+
+def stage_hop(draft_: Draft, folder: JobFolder, into: JobFolder, umask: int) -> None:
+    """Write what an attempt elsewhere needs into a folder of its own, from where it goes to ``folder``.
+
+    Raises StateError.
+    """
+    _fill(folder, draft_, umask, into)
+
+
+def _fill(folder: JobFolder, draft_: Draft, umask: int, into: JobFolder | None = None) -> None:
+    launch, into = draft_.launch, into or folder
 
     def placed(text: str) -> str:
         """Only a launch with files of its own has places for the folder: a prompt in argv is left alone."""
-        return text.replace("{job}", os.fspath(folder.path)) if launch.files else text
+        path = os.fspath(folder.path)
+        if text.startswith("{") and not text.startswith("{job}"):
+            path = json.dumps(path)[1:-1]  # a configuration, as JSON
+        return text.replace("{job}", path).replace(draft_.place, path) if launch.files else text
 
     prompt = draft_.prompt.encode("utf-8", "surrogatepass")
     at = draft_.place.encode(), os.fsencode(folder.path)
-    folder.begin(PROMPT, prompt.replace(*at))
+    into.begin(PROMPT, prompt.replace(*at))
     stdin = None if launch.stdin is None else PROMPT if launch.stdin == prompt else STDIN
     if stdin == STDIN and launch.stdin is not None:
-        folder.begin(STDIN, launch.stdin.replace(*at))
+        into.begin(STDIN, launch.stdin.replace(*at))
     for file in launch.files:
-        folder.place(file.name, file.content.replace(*at), executable=file.executable)
+        into.place(file.name, file.content.replace(*at), executable=file.executable)
     if draft_.guard is not None:
-        folder.write_json(GUARD, draft_.guard.to_json())
+        into.write_json(GUARD, draft_.guard.to_json())
     start = {
         "argv": [placed(item) for item in launch.argv],
         "env": {
-            **_environment(draft_, folder.job_id),
+            **environment_of(draft_, folder.job_id),
             **{name: placed(value) for name, value in launch.env_set.items()},
         },
         "cwd": draft_.request.cwd,
         "stdin": stdin,
         "umask": umask,
     }
-    folder.begin(LAUNCH, json.dumps(start).encode())
+    into.begin(LAUNCH, json.dumps(start).encode())
 
 
-def _record(draft_: Draft, job_id: str, at: float, owner: Identity | None) -> JobRecord:
+def record_of(draft_: Draft, job_id: str, at: float, owner: Identity | None) -> JobRecord:
+    """Return a job's record as it begins."""
     request, lane, resolved = draft_.request, draft_.lane, draft_.resolved
     billing = draft_.launch.billing or lane.billing
     return JobRecord(
@@ -330,9 +395,13 @@ def _record(draft_: Draft, job_id: str, at: float, owner: Identity | None) -> Jo
         local=lane.locality is Locality.LOCAL,
         streamed=lane.liveness.streamed,
         agentic=draft_.agentic and lane.name not in draft_.settings.words("text_lanes"),
+        continues=request.continues,
         timeout_s=request.timeout_s,
         windows={key: draft_.settings.number(key) or 0.0 for key in WINDOWS if draft_.settings.is_set(key)},
-        state=JobState.QUEUED,
+        state=JobState.QUEUED if draft_.wake_at is None else JobState.WAITING_LIMIT,
+        reason=None if draft_.wake_at is None else f"waits for a limit to end: {instant(draft_.wake_at)}",
+        wake_at=draft_.wake_at,
+        pool=billing.pool,
         cost=Cost(kind=billing.kind, plan=billing.plan),
         accepted_at=at,
         marker_id=draft_.marker_id,
@@ -341,9 +410,38 @@ def _record(draft_: Draft, job_id: str, at: float, owner: Identity | None) -> Jo
     )
 
 
-def _environment(draft_: Draft, job_id: str) -> dict[str, str]:
+class Delegated(Protocol):
+    """What a delegate's environment depends on: a job's draft, or a session's."""
+
+    @property
+    def environment(self) -> Mapping[str, str]:
+        """The caller's, as the lane is to see it."""
+        ...
+
+    @property
+    def settings(self) -> Settings:
+        """The caller's settings."""
+        ...
+
+    @property
+    def depth(self) -> int:
+        """How deep the caller is."""
+        ...
+
+    @property
+    def strip(self) -> frozenset[str]:
+        """Names that the lane removes."""
+        ...
+
+    @property
+    def cwd(self) -> str:
+        """The delegate's folder."""
+        ...
+
+
+def environment_of(draft_: Delegated, job_id: str) -> dict[str, str]:
     """Return the caller's environment less what the lane strips, plus who the delegate is."""
-    strip = draft_.launch.env_strip
+    strip = draft_.strip
     prefixes = tuple(name[:-1] for name in strip if name.endswith("*"))
     kept = {
         name: value
@@ -354,7 +452,7 @@ def _environment(draft_: Draft, job_id: str) -> dict[str, str]:
         kept |= {name: _GIT_NAME if name.endswith("NAME") else _GIT_EMAIL for name in _GIT_IDENTITY}
     kept["OUTSOURCERER_DEPTH"] = str(draft_.depth + 1)
     kept[JOB_VARIABLE] = job_id
-    kept["PWD"] = draft_.request.cwd
+    kept["PWD"] = draft_.cwd
     return kept
 
 
@@ -369,7 +467,8 @@ def effective(environment: Mapping[str, str], settings: Settings, *, secrets: bo
     return seen
 
 
-def _settings(environment: Mapping[str, str]) -> Settings:
+def settings_of(environment: Mapping[str, str]) -> Settings:
+    """Return the caller's settings. Raises StateError for one that makes no sense."""
     path = config_file(environment)
     return Settings.load(environment, read_config(path), source=path)
 
@@ -381,12 +480,15 @@ def _empty(account: Account, model: str | None) -> Refused | None:
 
 
 def _with_defaults(request: JobRequest, settings: Settings) -> JobRequest:
-    """Return the request with the effort that the settings give where none was asked for."""
+    """Return the request with what the settings say where nothing was asked for."""
     word = settings.text("effort") if request.effort is None else None
-    return request.model_copy(update={"effort": Effort(word)}) if word else request
+    given: dict[str, object] = {"effort": Effort(word)} if word else {}
+    if settings.flag("wait_limit") and not request.wait_limit:
+        given["wait_limit"] = True
+    return request.model_copy(update=given) if given else request
 
 
-def _depth(environment: Mapping[str, str], settings: Settings) -> int | Refused:
+def depth_of(environment: Mapping[str, str], settings: Settings) -> int | Refused:
     """Return how deep the caller is; a depth that can't be read counts as too deep."""
     name = next((name for name in ("OUTSOURCERER_DEPTH", "OSRC_DEPTH") if environment.get(name)), "")
     word = environment.get(name) or "0"
@@ -450,17 +552,18 @@ def _read_regular(path: Path) -> bytes | None:
     return data if len(data) <= TASK_LIMIT else None
 
 
-def _check_cwd(cwd: str) -> Refused | None:
+def check_cwd(cwd: str) -> Refused | None:
+    """Refuse a folder that nobody can work in."""
     if not os.path.isabs(cwd) or "\0" in cwd:  # noqa: PTH117  a string check
         return Refused(code=RefusalCode.BAD_CWD, message="the working folder must be an absolute path")
     if not os.path.isdir(cwd):  # noqa: PTH112  a plain look
         return Refused(
             code=RefusalCode.BAD_CWD,
-            message=f"the working folder does not exist: {_printable(cwd)}",
+            message=f"the working folder does not exist: {printable_word(cwd)}",
             hint="go to a folder that exists, or give one with --cwd",
         )
     if not os.access(cwd, os.R_OK | os.X_OK):
-        return Refused(code=RefusalCode.BAD_CWD, message=f"the working folder can't be entered: {_printable(cwd)}")
+        return Refused(code=RefusalCode.BAD_CWD, message=f"the working folder can't be entered: {printable_word(cwd)}")
     return None
 
 
@@ -479,7 +582,8 @@ def _check_verb(request: JobRequest, lane: Lane, registry: Registry) -> Refused 
     )
 
 
-def _gate_words(lane: Lane) -> str:
+def gate_words(lane: Lane) -> str:
+    """Return what the gate says of a lane, for people."""
     if lane.locality is Locality.LOCAL:
         return "local: nothing leaves this machine"
     return f"cloud: the task, and what {lane.vehicle} reads while it works, leaves this machine"
@@ -491,5 +595,6 @@ def forget_spool(request: JobRequest, home: Home) -> None:
         Path(request.task_file).unlink(missing_ok=True)
 
 
-def _printable(text: str) -> str:
+def printable_word(text: str) -> str:
+    """Return a word of a command as text, whatever its bytes."""
     return text.encode("utf-8", "backslashreplace").decode()

@@ -7,7 +7,7 @@ can be claimed only once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, assert_never
 
 from ..lanes.contract import Lane
@@ -20,6 +20,7 @@ from ..messages.internal import (
     CostSettled,
     FactsCommitted,
     JobFinished,
+    LimitSettled,
     OutputArrived,
     OutputDrained,
     ShimNoticed,
@@ -32,6 +33,7 @@ from ..messages.internal import (
 from ..messages.job import ExitStatus, Identity, JobRecord
 from ..messages.vocabulary import JobState
 from ..state import job_machine as machine
+from ..state.attempts import put_in_place
 from ..state.errors import StateError
 from ..state.job_folder import EVENTS, LAUNCH, ExitRecord, JobFolder, SpawnRecord
 from ..state.job_machine import JobMachine, ProcessState
@@ -39,15 +41,19 @@ from ..state.records import apply
 from ..state.watchdog import Cause
 from .answer_file import AnswerFile
 from .attempt import LaunchFate, claim_attempt, fate_of_launch, hurry, resume, state_of
-from .base import Actor, log
+from .base import log
+from .hop import HopFound
 from .job_cost import settle_cost
 from .job_end import CANCELED, answer_of, ended_fact, failed, limit_note, verdict_on
 from .job_facts import facts_of, progress_of
 from .job_figures import figures
 from .job_guard import breach, compare_tree, note_tree, sentences
+from .job_hop import Hopping, SettleDue
+from .job_moves import MovingJob
 from .job_output import Heard, JobOutput, meaning
 from .job_terms import cause_of, load_watch, policy_of, save_watch, task_of
 from .journal import Append
+from .limit_book import Hindrance
 from .services import Services
 from .spawner import SpawnError
 from .tree_work import Seen, end_in_background, look_in_background
@@ -68,7 +74,7 @@ MARKER_FACTS = 200
 """Most progress markers of one job that are journalled."""
 
 
-class Job(Actor):
+class Job(MovingJob):
     """See the module."""
 
     def __init__(self, *, record: JobRecord, services: Services, epoch: int, fresh: bool, **common: Any) -> None:  # noqa: ANN401  the base class's
@@ -103,6 +109,11 @@ class Job(Actor):
         """The verdict, while what the job cost is being found out."""
         self._cost: CostSettled | None = None
         self._stop_when_ended = False
+        self._hopping = Hopping(services, self.handle)
+        self._marked: Hindrance | None = None
+        """The mark on its lane, where the job could not even begin for it."""
+        self._canceled = False
+        """Whether the end was asked for while the next attempt was looked for."""
         self.lane: Lane | None = None
 
     # --- start and recovery
@@ -122,6 +133,8 @@ class Job(Actor):
         self.lane = lane
         self._promised = guarded(lane, self.record.verb)
         self.policy = policy_of(self.record, lane)
+        if self.record.hops:
+            put_in_place(self.folder, self.record.attempt)
         self._launched_at = self.services.clock.now().mono
         if self._fresh:
             self.machine = JobMachine(state=JobState.LAUNCHING, attempt=self.record.attempt)
@@ -133,9 +146,12 @@ class Job(Actor):
     def _take_up(self) -> None:
         """Find the truth on disk."""
         state = self.record.state
+        if self.record.wake_at is not None:
+            self._wake()
+            return
         if state is JobState.QUEUED:
             self.machine = JobMachine()
-            self._step(machine.CancelRequested() if self.record.cancel_requested else machine.SlotGranted())
+            self._slot_granted()
             return
         cause = cause_of(self.record)
         watch, read = load_watch(self.folder, self.record.attempt)
@@ -185,8 +201,14 @@ class Job(Actor):
             case CostSettled():
                 self._cost = message
                 self._conclude_judged()
+            case LimitSettled() | SettleDue():
+                self._hopping.told(message, self.record)
+            case HopFound():
+                self._hop_found(message)
+            case CancelJob() if self._hopping.begun:
+                self._canceled = True  # nothing runs: said as soon as the answer is in, which is soon
             case CancelJob() if self._judged is not None:
-                self._conclude_judged()  # it has ended; what it cost stays unmeasured
+                self._conclude_judged(move=False)  # it has ended; what it cost stays unmeasured
             case CancelJob():
                 self._cancel(at_once=message.at_once)
             case _:
@@ -219,6 +241,7 @@ class Job(Actor):
         self.finished()
 
     def _let_go(self) -> None:
+        self._hopping.drop()
         if self._tick is not None:
             self.services.clock.forget(self._tick)
         self.services.pump.forget(self.record.job_id)
@@ -472,9 +495,16 @@ class Job(Actor):
         if not asked:
             self._conclude_judged()
 
-    def _conclude_judged(self) -> None:
-        if self._judged is not None:
-            self._conclude(*self._judged)
+    def _conclude_judged(self, *, move: bool = True) -> None:
+        """Look for another attempt where the lane failed the job; else this was the end."""
+        if self._judged is None:
+            return
+        verdict, status = self._judged
+        evidence = self._output.evidence if self._output is not None else None
+        looks = move and evidence is not None and self.lane is not None and not self._stop_when_ended
+        if looks and self._hopping.begin(self.record, verdict, evidence, self.lane):
+            return
+        self._conclude(verdict, status)
 
     def _await_the_shim(self) -> None:
         """Let the shim end what the delegate left behind; do it here where it can't, or has not said that it did."""
@@ -491,7 +521,7 @@ class Job(Actor):
         evidence = self._output.evidence if self._output is not None else None
         if self._survivors:
             self._notes.append(f"still running after the end: {', '.join(map(str, self._survivors))}")
-        trouble = self._answer.write(answer_of(evidence, self.record.marker_id))
+        trouble = self._answer.write(answer_of(evidence, self.record.marker_id, self._notes))
         if trouble is not None:
             self._notes.append(f"the result could not be written at once: {trouble}")
         self.folder.discard(MCP_FILE)  # it may hold keys, and nobody needs them now
@@ -561,9 +591,9 @@ class Job(Actor):
             self._saved_at = self.services.clock.now().mono
             save_watch(self.folder, self.machine, self._output.bytes)
 
-    def _write_meta(self) -> None:
+    def _write_meta(self, plan: Mapping[str, Any] | None = None) -> None:
         """Keep the record's second copy; a full disk costs the copy, not the job."""
         try:
-            self.folder.write_meta(self.record)
+            self.folder.write_meta(self.record, plan)
         except StateError as error:
             log.warning("%s: %s", self.record.job_id, error)

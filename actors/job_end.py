@@ -18,6 +18,8 @@ from ..messages.job import Cost, ExitStatus, JobRecord
 from ..messages.lane_events import FailureKind, TurnEnded
 from ..messages.vocabulary import JobState, Verb
 from ..state.watchdog import CAUSE_STATES, Cause
+from .limit_book import Hindrance
+from .redaction import clean_answer
 
 CANCELED = Verdict(state=JobState.CANCELED, exit=130, reason=Cause.CANCEL.value, outcome="abandoned")
 """The verdict on a job that was canceled before its delegate existed."""
@@ -34,6 +36,12 @@ class Found:
 def failed(reason: str) -> Verdict:
     """Return the verdict on a job that could not be started."""
     return Verdict(state=JobState.FAILED, exit=1, reason=reason, outcome="blocked")
+
+
+def lane_down(found: Hindrance) -> Verdict:
+    """Return the verdict on a job whose lane was marked down before it could be started."""
+    reason = f"its lane is {found.sentence}"
+    return Verdict(state=JobState.FAILED, exit=1, reason=reason[:200], outcome=FailureKind.PLAN_LIMIT.value)
 
 
 def verdict_on(  # noqa: PLR0913  the facts of one end
@@ -61,10 +69,18 @@ def verdict_on(  # noqa: PLR0913  the facts of one end
     )
 
 
-def answer_of(evidence: Evidence | None, marker_id: str | None) -> bytes | None:
-    """Return the final message as it is kept: without the marks that were only meant for us."""
+def answer_of(evidence: Evidence | None, marker_id: str | None, notes: list[str]) -> bytes | None:
+    """Return the final message as it is kept: without the marks that were only meant for us, and without secrets.
+
+    That something was taken out is added to ``notes``.
+    """
     answer = without_markers(evidence.answer, marker_id) if evidence is not None else None
-    return answer.encode("utf-8", "replace") if answer else None
+    if not answer:
+        return None
+    kept, hidden = clean_answer(answer.encode("utf-8", "replace"))
+    if hidden:
+        notes.append(f"{hidden} secret value{'' if hidden == 1 else 's'} taken out of the answer")
+    return kept
 
 
 def ended_fact(  # noqa: PLR0913  the parts of one fact, three of them by name
@@ -98,16 +114,25 @@ def ended_fact(  # noqa: PLR0913  the parts of one fact, three of them by name
     )
 
 
-def limit_note(turn: TurnEnded | None, now: float) -> str | None:
-    """Say when a limit ends, if the CLI said so: as an instant, or in words that are read where the job ran."""
-    if turn is None or turn.ok or turn.failure not in (FailureKind.PLAN_LIMIT, FailureKind.RATE_LIMIT):
+def limit_end(turn: TurnEnded | None, now: float) -> float | None:
+    """Return when the limit that a turn met ends, if the CLI said so: as an instant, or in words.
+
+    A time without a zone is read where the job ran.
+    """
+    if turn is None or turn.ok:
         return None
     until = turn.until
     if until is None and turn.message:
         until = parse_reset(turn.message, now, time.localtime(now).tm_gmtoff)
-    if until is None or not now < until <= now + LONGEST_S:
+    return until if until is not None and now < until <= now + LONGEST_S else None
+
+
+def limit_note(turn: TurnEnded | None, now: float) -> str | None:
+    """Say when a limit ends, if the CLI said so."""
+    if turn is None or turn.failure not in (FailureKind.PLAN_LIMIT, FailureKind.RATE_LIMIT):
         return None
-    return f"the limit ends at {time.strftime('%Y-%m-%d %H:%M UTC', time.gmtime(until))}"
+    until = limit_end(turn, now)
+    return None if until is None else f"the limit ends at {time.strftime('%Y-%m-%d %H:%M UTC', time.gmtime(until))}"
 
 
 def cost_of(record: JobRecord, evidence: Evidence | None, settled: CostSettled | None = None) -> Cost:

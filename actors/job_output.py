@@ -28,6 +28,7 @@ from ..state.files import open_regular, read_private
 from ..state.job_machine import Asked, Event, FinalSeen, Hopeless, Life, LimitWait
 from ..state.watchdog import Cause
 from .base import log
+from .redaction import clean_answer, clean_fact
 
 EVENT_LOG_LIMIT = 64 * 1024 * 1024
 REPORT_LIMIT = 1024 * 1024
@@ -87,7 +88,9 @@ class JobOutput:
             return None
 
     def _take(self, parsed: Iterable[LaneEvent]) -> Heard:
-        events = list(_joined(self._scanner.scan(parsed)))
+        scanned = _joined(self._scanner.scan(parsed))
+        # A marker's words are shown live, journalled and become reasons: they are cleaned once, here.
+        events = [clean_fact(event) if isinstance(event, Marked) else event for event in scanned]
         before = self.evidence
         acted = final = waiting = asked = marked = False
         for event in events:
@@ -153,6 +156,7 @@ class EventLog:
         data = b"".join(event.model_dump_json().encode() + b"\n" for event in events)
         if not data:
             return
+        data, _ = clean_answer(data)
         self._left -= len(data)
         try:
             if self._left < 0:

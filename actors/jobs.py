@@ -17,6 +17,7 @@ from ..messages.internal import CancelJob, CancelNoticed, FactsCommitted, FactsR
 from ..messages.job import JobId, JobRecord
 from ..messages.refusals import RefusalCode, Refused
 from ..messages.vocabulary import JobState
+from ..state.attempts import discard_stage
 from ..state.errors import StateError
 from ..state.identity import look
 from ..state.job_folder import EXIT, LAUNCH, JobFolder
@@ -26,6 +27,7 @@ from ..state.store import Reader
 from .attempt import keep_promise
 from .base import Handle, Query, ReplyPort, log, start
 from .job import Job
+from .job_hop import Moved, Waits
 from .journal import Append
 from .notices import Unclaimed, job_actor, pass_on_cancel
 from .second_look import look_again, may_be_revised
@@ -37,6 +39,8 @@ LOST = 100
 """How many of the newest jobs of each revocable state are looked at again at the start."""
 ANSWER_S = 3.0
 """How long a stop waits for commits that somebody waits for."""
+WAKE_LOOK_S = 60.0
+"""How often it is looked whether the time of a job that waits for a limit has come."""
 CANCEL_S = 20.0
 """How long one job may take to end when the supervisor is stopped with ``cancel``."""
 
@@ -66,6 +70,11 @@ class Adopt:
 @dataclass(frozen=True, slots=True)
 class _LeaveDue:
     pass
+
+
+@dataclass(frozen=True, slots=True)
+class _WakeDue:
+    job_id: JobId
 
 
 @dataclass(slots=True)
@@ -101,6 +110,10 @@ class Jobs(Supervisor):
         self._unseen: set[str] = set()
         """Jobs that ended without their exit status, until their actors are gone."""
         self._leaving: str | None = None
+        self._moved: set[str] = set()
+        """Jobs whose actor leaves for another attempt of theirs."""
+        self._held: dict[str, float] = {}
+        """Job → epoch seconds until which it waits for a limit to end. It has no slot."""
         self._appends = 0
 
     # --- start
@@ -149,6 +162,12 @@ class Jobs(Supervisor):
         if job_id in self._running or job_id in self._queue:
             return
         keep_promise(JobFolder(self.services.home.job_dir(job_id)))
+        if record.wake_at is not None:
+            if record.cancel_requested:
+                self._end(_ended(job_id, JobState.CANCELED, 130, "canceled on request", "canceled"))
+            else:
+                self._hold(job_id, record.wake_at)
+            return
         if record.state is JobState.QUEUED and not record.cancel_requested and len(self._running) >= self._most:
             self._queue.append(job_id)
             return
@@ -201,8 +220,16 @@ class Jobs(Supervisor):
                 self._leave_if_answered()
             case _LeaveDue():
                 self._leave()
+            case Moved(job_id=job_id):
+                self._moved.add(job_id)
+            case Waits(job_id=job_id, until=until):
+                self._hold(job_id, until)
+            case _WakeDue(job_id=job_id):
+                self._wake(job_id)
             case JobFinished(job_id=job_id, lost=lost):
                 self._free(job_id)
+                self.services.requests.drop(job_id)
+                self.services.limits.give_back(job_id)
                 if lost:
                     self._unseen.add(job_id)
             case Unclaimed(job_id=job_id):
@@ -217,7 +244,7 @@ class Jobs(Supervisor):
                 super().receive_own(message)
 
     def _submit(self, record: JobRecord) -> None:
-        slot = len(self._running) < self._most and not self._queue
+        slot = record.wake_at is None and len(self._running) < self._most and not self._queue
         facts: list[Fact] = []
         if slot:
             self._running.add(record.job_id)
@@ -243,7 +270,7 @@ class Jobs(Supervisor):
         message = f"the cancel can't be recorded yet ({refusal.message}); what runs is being ended all the same"
         return refusal.model_copy(update={"message": message})
 
-    def _committed(self, token: int) -> None:
+    def _committed(self, token: int) -> None:  # noqa: C901  a line for each thing that may have waited
         waiting = self._waiting.pop(token, None)
         if waiting is None:
             return
@@ -251,6 +278,8 @@ class Jobs(Supervisor):
             job_id = waiting.record.job_id
             if waiting.slot:
                 self._run(job_id, waiting.record)
+            elif waiting.record.wake_at is not None:
+                self._hold(job_id, waiting.record.wake_at)
             else:
                 self._queue.append(job_id)
                 self._next()
@@ -268,8 +297,10 @@ class Jobs(Supervisor):
             waiting.port.set(True)
 
     def _cancel_one(self, job_id: str, *, at_once: bool) -> None:
-        if job_id in self._queue:
-            self._queue.remove(job_id)
+        if job_id in self._queue or (job_id in self._held and self.child(job_actor(job_id)) is None):
+            if job_id in self._queue:
+                self._queue.remove(job_id)
+            self._held.pop(job_id, None)
             self._end(_ended(job_id, JobState.CANCELED, 130, "canceled on request", "canceled"))
         elif self.child(job_actor(job_id)) is not None:
             self.services.directory.tell(job_actor(job_id), CancelJob(at_once=at_once))
@@ -290,7 +321,7 @@ class Jobs(Supervisor):
             log.warning("%s: whoever looks after it could not be told of the cancel", job_id)
 
     def _looked_after(self, job_id: str) -> bool:
-        return job_actor(job_id) in self.children() or job_id in self._queue
+        return job_actor(job_id) in self.children() or job_id in self._queue or job_id in self._held
 
     def _adopt(self, job_id: str) -> bool:
         """Look after a job that nobody else does. Returns whether it is looked after here, or has ended."""
@@ -342,6 +373,35 @@ class Jobs(Supervisor):
             found = reader.record(job_id)
         return JobRecord.model_validate(found) if found is not None else None
 
+    def _go_on(self, job_id: str) -> None:
+        """Start the next attempt of a job, unless its end was asked for while the last one's actor left."""
+        self._moved.discard(job_id)
+        record = self._record(job_id)
+        if record is None or record.state.terminal:
+            self._free(job_id)
+        elif record.cancel_requested:
+            self._end(_ended(job_id, JobState.CANCELED, 130, "canceled on request", "canceled"))
+            self._free(job_id)
+        else:
+            self._run(job_id, record)
+
+    def _hold(self, job_id: str, until: float) -> None:
+        """Look again at its time, and now and then before: clocks are set, and machines sleep."""
+        self._held[job_id] = until
+        wait_s = min(max(0.0, until - self.services.clock.now().wall), WAKE_LOOK_S)
+        self.services.clock.later(wait_s, self.handle, _WakeDue(job_id))
+
+    def _wake(self, job_id: str) -> None:
+        until = self._held.get(job_id)
+        if until is None or self.services.stopping.is_set():
+            return
+        if self.services.clock.now().wall < until:
+            self._hold(job_id, until)
+            return
+        del self._held[job_id]
+        self._queue.append(job_id)
+        self._next()
+
     def _free(self, job_id: str) -> None:
         self._running.discard(job_id)
         self._next()
@@ -356,6 +416,11 @@ class Jobs(Supervisor):
             self._append([ChildCrashed(child=name, error=error[:500], restarted=restarted)])
         else:
             job_id = name.removeprefix("job:")
+            if job_id in self._moved:
+                self._go_on(job_id)
+                return
+            if job_id in self._held and (record := self._record(job_id)) is not None and record.cancel_requested:
+                self._cancel_one(job_id, at_once=False)  # asked of an actor that was leaving already
             self._free(job_id)
             if job_id in self._unseen:  # a record that came while the end waited to be written was heard by nobody
                 self._unseen.discard(job_id)
@@ -386,7 +451,10 @@ class Jobs(Supervisor):
         record = self._record(job_id)
         if record is not None:
             self._keep_meta(record)
-        JobFolder(self.services.home.job_dir(job_id)).empty(LAUNCH)
+        folder = JobFolder(self.services.home.job_dir(job_id))
+        folder.empty(LAUNCH)
+        discard_stage(folder)
+        self.services.requests.drop(job_id)
 
     # --- small things
 

@@ -22,6 +22,7 @@ from ..state.store import Store
 from .base import Actor, Handle, log
 from .clock import Clock
 from .feed import Feed
+from .redaction import clean_fact
 
 RETRY_S = (0.5, 1.0, 2.0, 5.0, 10.0, 30.0)
 BATCH = 256
@@ -95,6 +96,10 @@ class Journal(Actor):
         self._store.close()
         self.finished()
 
+    def crashed(self) -> None:
+        """Forget what was not committed: nobody was told of it, and it would keep the next journal from writing."""
+        self._store.close()
+
     def _try_held(self) -> None:
         """Write what was held, in its order: the first that fails keeps the rest behind it."""
         held, self._held = self._held, []
@@ -117,7 +122,7 @@ class Journal(Actor):
 
     def _write(self, append: Append) -> None:
         try:
-            entries = self._store.append(append.facts, self._clock.now().wall)
+            entries = self._store.append([clean_fact(fact) for fact in append.facts], self._clock.now().wall)
         except DamagedStore:
             raise  # a crash: the root starts the journal anew, and that rebuilds the store
         except StateError as error:

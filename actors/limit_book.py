@@ -7,18 +7,23 @@ kept here, for the moment between a decision and its commit. May be used from an
 from __future__ import annotations
 
 import threading
-from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, tzinfo
 from typing import Literal
 
+from ..messages.job import JobRequest
 from ..messages.model_names import canonical
+from ..messages.refusals import RefusalCode, Refused
+from ..state.errors import DamagedStore
 from ..state.home import Home
 from ..state.limits import ANY, Mark, Quota, Room, covering, instant, key_of
 from ..state.limits_reader import marks, quotas, rooms
 from ..state.store import Reader
+from .base import log
+
+FRESH_S = 1.0
+"""How long marks and quotas are believed that nobody here has changed: a launch then reads nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,29 +45,29 @@ class LimitBook:
         self._wall = wall
         self.zone = zone
         self._lock = threading.Lock()
-        self._reserved: Counter[tuple[str, str]] = Counter()
+        self._reserved: dict[str, tuple[str, str]] = {}
+        """Job → lane and model key of the run that it is about to begin."""
+        self._read: tuple[float, Sequence[Mark], Sequence[Quota]] | None = None
 
     def hindrance(self, lane: str, pool: str | None, model: str | None) -> Hindrance | None:
         """Return what keeps a run of ``model`` from this lane and pool now; None when nothing does."""
         now = self._wall()
-        with self._lock, Reader(self._database) as reader:
-            key = key_of(lane, pool)
-            mark = next((mark for mark in marks(reader, now) if mark.key == key), None)
-            if mark is not None:
-                return down(mark)
-            full = self._full(reader, lane, model, now)
+        known, every = self._known(now)
+        mark = next((mark for mark in known if mark.key == key_of(lane, pool) and mark.live(now)), None)
+        if mark is not None:
+            return down(mark)
+        with self._lock:
+            full = self._full(covering(every, lane, model), now)
         return None if full is None else _capped(full, now)
 
     def mark(self, key: str) -> Mark | None:
         """Return the mark of a key that holds now."""
         now = self._wall()
-        with Reader(self._database) as reader:
-            return next((mark for mark in marks(reader, now) if mark.key == key), None)
+        return next((mark for mark in self._known(now)[0] if mark.key == key and mark.live(now)), None)
 
     def quotas(self) -> list[Quota]:
         """Return every quota."""
-        with Reader(self._database) as reader:
-            return quotas(reader)
+        return list(self._known(self._wall())[1])
 
     def state(self) -> tuple[list[Mark], list[Room]]:
         """Return the marks that hold and what is left of every quota."""
@@ -71,39 +76,81 @@ class LimitBook:
             every = quotas(reader)
             return marks(reader, now), [self._counted(room) for room in rooms(reader, every, now, self.zone)]
 
-    @contextmanager
-    def reserved(self, lane: str, model: str | None) -> Iterator[Hindrance | None]:
-        """Hold one run of every quota it falls under while it is being accepted.
+    def forget(self) -> None:
+        """Marks or quotas were changed: read them again."""
+        self._read = None
 
-        Yields None when it is held, or why there is no room: then nothing is.
+    def take(self, job_id: str, lane: str, model: str | None) -> Hindrance | None:
+        """Hold one run of every quota it falls under until ``give_back``; or return why there is no room.
+
+        A job holds one at a time.
         """
-        key = (lane, canonical(model))
         now = self._wall()
-        with self._lock, Reader(self._database) as reader:
-            full = self._full(reader, lane, model, now)
+        wanted = covering(self._known(now)[1], lane, model)
+        with self._lock:
+            self._reserved.pop(job_id, None)
+            full = self._full(wanted, now)
             if full is None:
-                self._reserved[key] += 1
-        try:
-            yield None if full is None else _capped(full, now)
-        finally:
-            if full is None:
-                with self._lock:
-                    self._reserved[key] -= 1
+                self._reserved[job_id] = (lane, canonical(model))
+        return None if full is None else _capped(full, now)
 
-    def _full(self, reader: Reader, lane: str, model: str | None, now: float) -> Room | None:
-        wanted = covering(quotas(reader), lane, model)
-        found = [self._counted(room) for room in rooms(reader, wanted, now, self.zone)]
-        full = [room for room in found if room.full(now)]
-        return max(full, key=_until, default=None)
+    def give_back(self, job_id: str) -> None:
+        """Hold it no longer: it was committed, which counts it, or it is not to be. Repeating it is harmless."""
+        with self._lock:
+            self._reserved.pop(job_id, None)
+
+    def _known(self, now: float) -> tuple[Sequence[Mark], Sequence[Quota]]:
+        """Return marks and quotas, read anew where they were changed, or another process may have changed them."""
+        read = self._read
+        if read is not None and 0 <= now - read[0] < FRESH_S:
+            return read[1], read[2]
+        try:
+            with Reader(self._database) as reader:
+                found = marks(reader, now), quotas(reader)
+        except DamagedStore as damage:
+            _tell(damage)
+            return (), ()
+        self._read = (now, *found)
+        return found
+
+    def _full(self, wanted: Sequence[Quota], now: float) -> Room | None:
+        """Return the quota among those that has no room, the one that is full for longest."""
+        if not wanted:
+            return None
+        try:
+            with Reader(self._database) as reader:
+                found = [self._counted(room) for room in rooms(reader, wanted, now, self.zone)]
+        except DamagedStore as damage:
+            _tell(damage)
+            return None
+        return max((room for room in found if room.full(now)), key=_until, default=None)
 
     def _counted(self, room: Room) -> Room:
         quota = room.quota
-        held = sum(
-            number
-            for (lane, model), number in self._reserved.items()
-            if model == quota.model and quota.lane in (ANY, lane)
-        )
+        held = sum(quota.covers(lane, model) for lane, model in self._reserved.values())
         return Room(quota=quota, used=room.used + held, resets_at=room.resets_at)
+
+
+def admit(
+    request: JobRequest, lane: str, pool: str | None, model: str | None, limits: LimitBook | None
+) -> Hindrance | Refused | None:
+    """Return None where nothing is in a job's way; what it waits for where it said so; else why it is refused."""
+    found = limits.hindrance(lane, pool, model) if limits is not None else None
+    if found is None or request.wait_limit:
+        return found
+    return refusal(found, lane, model, pinned=request.model is not None)
+
+
+def refusal(found: Hindrance, lane: str, model: str | None, *, pinned: bool) -> Refused:
+    """Return the refusal of a job that a limit is in the way of, with what helps."""
+    what = f"{model or 'the default model'} on {lane}: " if found.kind == "cap" else f"the lane {lane} is "
+    kept = f"; {model} was named and is not replaced" if pinned else ""
+    clear = f"osrc limits clear {lane}" + (f" {model or 'default'}" if found.kind == "cap" else "")
+    return Refused(
+        code=RefusalCode.QUOTA_FULL if found.kind == "cap" else RefusalCode.LANE_DOWN,
+        message=f"{what}{found.sentence}{kept}",
+        hint=f"--wait-limit waits for it; another lane or model with --lane or -m; if it is not so: {clear}",
+    )
 
 
 def down(mark: Mark) -> Hindrance:
@@ -112,6 +159,11 @@ def down(mark: Mark) -> Hindrance:
     if mark.evidence == "unverified":
         words += " (unverified)"
     return Hindrance(kind="down", sentence=words, until=mark.until)
+
+
+def _tell(damage: DamagedStore) -> None:
+    """Hinder nobody where nothing can be read: whoever journals meets the damage, and mends it."""
+    log.warning("limits can't be read: %s", damage.message)
 
 
 def _capped(room: Room, now: float) -> Hindrance:

@@ -167,6 +167,7 @@ class Limits(Actor):
         return facts
 
     def _committed(self, token: int) -> None:
+        self.services.limits.forget()
         port = self._ports.pop(token, None)
         if port is not None:
             port.set(True)

@@ -12,6 +12,7 @@ from typing import Generic, TypeVar
 
 from ..lanes.catalog import Known
 from ..lanes.catalog.listing import BUDGET_USD_M, MID_USD_M, Listed, parse, tier_by_price
+from ..lanes.catalog.live import Live, parse_live
 from ..lanes.catalog.own_rows import OwnModels
 from ..lanes.catalog.own_rows import parse as parse_own
 from ..messages.vocabulary import Tier
@@ -22,6 +23,7 @@ from ..state.settings import Settings
 
 OWN = "models.local"
 LISTING = "models.json"
+LIVE = "models.live.json"
 OWN_LIMIT = 256 * 1024
 LISTING_LIMIT = 32 * 1024 * 1024
 
@@ -42,6 +44,8 @@ class ModelBook:
     def __init__(self, home: Home) -> None:
         self.own_path = home.root / OWN
         self.listing_path = home.root / LISTING
+        self.live_path = home.root / LIVE
+        self._live: _Kept[Mapping[str, Live]] | None = None
         self._own: _Kept[tuple[frozenset[str], OwnModels]] | None = None
         self._listing: _Kept[Mapping[str, Listed]] | None = None
 
@@ -61,6 +65,19 @@ class ModelBook:
             found = parse(content) if isinstance(content, bytes) else None
             self._listing = _Kept(seen, found or {})
         return self._listing.value
+
+    def live_lists(self) -> Mapping[str, Live]:
+        """Return what CLIs listed of their own models, by lane; empty without any."""
+        seen = _version(self.live_path)
+        if self._live is None or self._live.seen != seen:
+            content = _content(self.live_path, LISTING_LIMIT) if seen else None
+            self._live = _Kept(seen, parse_live(content) if isinstance(content, bytes) else {})
+        return self._live.value
+
+    def live(self, lane: str) -> tuple[str, ...]:
+        """Return the ids that a lane's CLI listed when it was last asked."""
+        found = self.live_lists().get(lane)
+        return found.models if found else ()
 
     def fetched_at(self) -> float | None:
         """Return when the catalogue was fetched, in epoch seconds; None without one."""

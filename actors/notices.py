@@ -23,6 +23,7 @@ from ..messages.internal import CancelNoticed, ShimNoticed
 from ..messages.job import JOB_ID
 from ..state.home import Home
 from .base import Directory, log
+from .session_names import SessionNoticed, session_actor
 
 LINE_CAP = 4096
 _CANCELS = ("cancel", "cancel-at-once")
@@ -112,12 +113,15 @@ class Notices:
             return
         try:
             hint = json.loads(line)
+            if isinstance(session := hint.get("session"), str) and JOB_ID.match(session):
+                self._directory.tell(session_actor(session), SessionNoticed())
+                return
             job, what = hint["job"], hint["what"]
             if what in _CANCELS:
                 self._directory.tell("jobs", CancelNoticed(job_id=job, at_once=what != "cancel"))
                 return
             notice = ShimNoticed(what=what, survivors=tuple(hint.get("survivors", ())))
-        except (ValueError, TypeError, KeyError, RecursionError, ValidationError):
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError, ValidationError):
             return
         if isinstance(job, str) and JOB_ID.match(job):
             claimed = self._directory.tell(job_actor(job), notice)

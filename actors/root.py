@@ -4,7 +4,8 @@
     ├─ journal      the only writer of the store
     ├─ limits       marks, quotas, the one verification of a limit
     ├─ work         one_for_one
-    │  └─ jobs      ─ job, one for each
+    │  ├─ jobs      ─ job, one for each
+    │  └─ sessions  ─ session, one for each
     └─ gateway      (not inside a command)
 
 Later ones use earlier ones: when the journal crashes, all that stood on it is started anew from what
@@ -30,6 +31,7 @@ from .journal import Append, Journal
 from .limits import Limits
 from .opening import open_store
 from .services import Services
+from .sessions import Sessions
 from .supervisor import ChildSpec, Strategy, Supervisor
 
 
@@ -113,6 +115,7 @@ class Root(Supervisor):
 
     def _work(self, parent: Handle, incarnation: int) -> Handle:
         jobs = ChildSpec(id="jobs", start=self._jobs, shutdown_s=50.0, budget=RestartBudget(4, 60.0))
+        sessions = ChildSpec(id="sessions", start=self._sessions, shutdown_s=30.0, budget=RestartBudget(4, 60.0))
         return start(
             Supervisor,
             "work",
@@ -120,7 +123,7 @@ class Root(Supervisor):
             parent=parent,
             incarnation=incarnation,
             clock=self.services.clock,
-            specs=(jobs,),
+            specs=(jobs, sessions),
             budget=RestartBudget(6, 60.0),
         )
 
@@ -133,6 +136,16 @@ class Root(Supervisor):
             incarnation=incarnation,
             services=self.services,
             max_jobs=self._max_jobs,
+        )
+
+    def _sessions(self, parent: Handle, incarnation: int) -> Handle:
+        return start(
+            Sessions,
+            "sessions",
+            directory=self.directory,
+            parent=parent,
+            incarnation=incarnation,
+            services=self.services,
         )
 
     def _gateway(self, parent: Handle, incarnation: int) -> Handle:

@@ -46,7 +46,7 @@ def look_again(record: JobRecord, lane: Lane, folder: JobFolder) -> JobEnded | N
     except IllegalEvent:
         return None
     notes = [f"judged again: its exit record came after the verdict {record.state.value}"]
-    answer = answer_of(output.evidence, record.marker_id)
+    answer = answer_of(output.evidence, record.marker_id, notes)
     if answer:
         try:
             folder.write(LAST, answer)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from ..lanes.contract import Lane
+from ..lanes.registry import Registry
 from ..state.home import Home
 from ..state.settings import Settings
 from .accounts import Accounts
@@ -15,6 +16,7 @@ from .base import Directory
 from .board import Board
 from .clock import Clock
 from .feed import Feed
+from .kept_request import Requests
 from .limit_book import LimitBook
 from .lock import HomeLock
 from .model_book import ModelBook
@@ -36,6 +38,8 @@ class Services:
     spawner: Spawner
     lane: Callable[[str], Lane | None]
     """Name → lane, user-declared ones included; None when it is gone."""
+    registry: Callable[[], Registry]
+    """Every lane there is now."""
     lock: HomeLock
     """Ours, or to be taken before a job is adopted."""
     models: ModelBook
@@ -44,6 +48,8 @@ class Services:
     """Marks, quotas and reservations."""
     accounts: Accounts = field(default_factory=Accounts)
     """Whom live jobs can ask what they cost."""
+    requests: Requests = field(default_factory=Requests)
+    """The environments of live jobs, for attempts elsewhere."""
     attached: bool = False
     """Whether the tree lives inside a command instead of a supervisor process."""
     umask: int = 0o022

@@ -96,6 +96,13 @@ def find_tree(cwd: str) -> tuple[str, tuple[str, ...]]:
     return os.fspath(start), ()
 
 
+def project_of(cwd: str) -> tuple[str, ...]:
+    """Return the folder and those above it up to the root of its work tree, the nearest first."""
+    root = Path(find_tree(cwd)[0])
+    above = Path(os.path.realpath(cwd)).parents
+    return (cwd, *(os.fspath(folder) for folder in above if root == folder or root in folder.parents))
+
+
 def stands(fence: Fence) -> bool:
     """Whether this very wall can be put up here: it is tried with a program that does nothing."""
     try:

@@ -8,7 +8,7 @@ import click
 
 from .options import Globals, Group
 from .output import answer
-from .table import COMMANDS, FAMILIES
+from .table import COMMANDS, FAMILIES, SYNONYMS
 
 HELP = """Delegate work to the AI coding tools on this machine, watch it, and get an honest result back.
 
@@ -30,7 +30,7 @@ class LazyGroup(Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - click's own signature
         """Import and return one command."""
-        row = COMMANDS.get(cmd_name)
+        row = COMMANDS.get(SYNONYMS.get(cmd_name, cmd_name))
         if row is None:
             return None
         command = getattr(import_module(f".commands.{row.module}", __package__), row.attribute)

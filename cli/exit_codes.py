@@ -52,6 +52,7 @@ REFUSALS: Final[Mapping[str, int]] = {
     "no_worktree": REFUSED,
     "unsaved_work": REFUSED,
     "bad_grant": REFUSED,
+    "untrusted_folder": REFUSED,
     "no_such_job": REFUSED,
     "ambiguous_job": REFUSED,
     "no_such_session": REFUSED,

@@ -88,6 +88,23 @@ def model_book(home: Home) -> ModelBook:
     return ModelBook(home)
 
 
+def refresh_live(home: Home, book: ModelBook, known: Sequence[Lane]) -> list[str]:
+    """Ask the CLIs that are here for their own models; return what is to be said of those that gave none."""
+    from ..actors.live_models import refresh_live as ask  # noqa: PLC0415 - beside its only use
+
+    home.preflight()
+    return ask(book, known, os.environ)
+
+
+def credits_left(one: Lane, known: Settings) -> float | None:
+    """Return what is left on the account that pays for a lane, in USD; None where nobody tells."""
+    from ..actors.accounts import account_in  # noqa: PLC0415 - beside its only use
+    from ..actors.balance import credits_left as ask  # noqa: PLC0415 - it loads an HTTP client
+
+    account = account_in(os.environ, known.text("openrouter_url")) if one.receipts is not None else None
+    return None if account is None else ask(account)
+
+
 def refresh_catalogue(home: Home, book: ModelBook, known: Settings) -> Refused | None:
     """Fetch OpenRouter's catalogue anew, or say why not. No key is sent: the list is public."""
     from ..actors.catalogue import refresh  # noqa: PLC0415 - it loads an HTTP client

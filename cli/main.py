@@ -96,14 +96,17 @@ def _report(error: Exception, arguments: list[str]) -> int:
             _print_trace(error)
         if known.code == "stdout":
             _silence_stdout()
+        from .discreet import discreet  # noqa: PLC0415 - on the way to an error
+
+        message, hint = discreet(known.message), discreet(known.hint) if known.hint else known.hint
         if _wants_json(arguments) and known.code != "stdout":
             from .output import answer_json  # noqa: PLC0415 - on the way to an error
 
-            answer_json({"error": {"code": known.code, "message": known.message, "hint": known.hint}})
+            answer_json({"error": {"code": known.code, "message": message, "hint": hint}})
         else:
             from .output import say  # noqa: PLC0415 - on the way to an error
 
-            say(f"ERROR: {known.message}" + (f"\n  try: {known.hint}" if known.hint else ""))
+            say(f"ERROR: {message}" + (f"\n  try: {hint}" if hint else ""))
     except BrokenPipeError:
         _silence_stdout()
         return 1
@@ -158,6 +161,7 @@ def _write_trace(error: Exception, arguments: list[str]) -> str | None:
     import traceback  # noqa: PLC0415 - on the way to an error
 
     try:
+        from .discreet import discreet  # noqa: PLC0415 - on the way to an error
         from .place import home_root  # noqa: PLC0415 - on the way to an error
 
         path = f"{home_root(os.environ)}/client.log"
@@ -169,7 +173,7 @@ def _write_trace(error: Exception, arguments: list[str]) -> str | None:
             # The words themselves may hold a secret: only the command is kept.
             stamp = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
             file.write(f"{stamp} osrc {next(iter(arguments), '')[:40]}\n")
-            file.write("".join(traceback.format_exception(error)))
+            file.write(discreet("".join(traceback.format_exception(error))))
     except Exception:  # noqa: BLE001 - a log that can't be written must not hide what happened
         return None
     return path

@@ -215,6 +215,9 @@ def task_options(function: Callable[..., Any]) -> Callable[..., Any]:
                 type=Duration(days=30),
                 help="Hard cap: seconds, or 90s, 10m, 2h; never extended.",
             ),
+            click.option(
+                "--wait-limit", is_flag=True, help="Wait for a limit to end instead of being refused or moved."
+            ),
             click.option("--label", metavar="L", help="A name for the job, accepted wherever an id is."),
             click.option("--allow-downgrade", is_flag=True, help="Permit a weaker protection where a lane needs it."),
             click.option("--trust-lane", metavar="L", help="Trust this lane for this one job."),

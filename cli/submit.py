@@ -35,14 +35,15 @@ def job_request(options: Globals, verb: str, task: str, flags: dict[str, Any]) -
     given = {
         "verb": verb,
         "task": task,
-        "model": _word(flags["model"], "-m", 1024),
-        "lane": _lane(options, flags),
+        "model": word_of(flags["model"], "-m", 1024),
+        "lane": lane_of(options, flags),
         "effort": flags["effort"],
         "tier": flags["tier"],
-        "cwd": _folder(flags["cwd"]),
+        "cwd": folder_of(flags["cwd"]),
         "timeout_s": flags["timeout"],
-        "label": _word(flags["label"], "--label", 80),
+        "label": word_of(flags["label"], "--label", 80),
         "allow_downgrade": flags["allow_downgrade"] or None,
+        "wait_limit": flags["wait_limit"] or None,
         **_grants(flags["grants"]),
         "trust_lane": flags["trust_lane"] is not None or None,
         "cloud_ack": options.cloud_ack or None,
@@ -61,7 +62,7 @@ def environment() -> str:
     return b2a_base64(joined, newline=False).decode("ascii")
 
 
-def _lane(options: Globals, flags: dict[str, Any]) -> str | None:
+def lane_of(options: Globals, flags: dict[str, Any]) -> str | None:
     """Return the one lane that --lane, --provider and --trust-lane name."""
     lane: str | None = flags["lane"]
     for name, value in (("--provider", options.provider), ("--trust-lane", flags["trust_lane"])):
@@ -73,7 +74,7 @@ def _lane(options: Globals, flags: dict[str, Any]) -> str | None:
     if lane is None:
         return None
     if lane.startswith(_AGENT):  # what follows is a command of the person's own
-        return _word(lane, "--lane", len(_AGENT) + _COMMAND_LIMIT)
+        return word_of(lane, "--lane", len(_AGENT) + _COMMAND_LIMIT)
     if not (lane[:1].isalpha() and _LANE_CHARACTERS.issuperset(lane) and len(lane) <= _LANE_LIMIT):
         raise CliError("unknown_lane", f"there is no lane {lane[:80]!a}", "osrc lanes")
     return lane
@@ -88,12 +89,12 @@ def _grants(words: tuple[str, ...]) -> dict[str, list[str]]:
         if kind not in ("skills", "mcp") or not equals or not all(listed):
             raise click.UsageError(f"--with {word!a} is no grant: skills=a,b, skills=all or mcp=x.")
         for name in listed:
-            _word(name, "--with", 200)
+            word_of(name, "--with", 200)
         given[kind] = [*given.get(kind, []), *listed]
     return given
 
 
-def _word(value: str | None, option: str, limit: int) -> str | None:
+def word_of(value: str | None, option: str, limit: int) -> str | None:
     """Return ``value`` if it can be a name at all; whether it is one is the supervisor's to judge."""
     if value is None:
         return None
@@ -110,7 +111,7 @@ def _word(value: str | None, option: str, limit: int) -> str | None:
     return value
 
 
-def _folder(given: str | None) -> str:
+def folder_of(given: str | None) -> str:
     """Return the absolute folder to work in."""
     if given is None:
         return current_folder()

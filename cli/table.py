@@ -33,6 +33,9 @@ FAMILIES: Final = (
 )
 """The groups of the help, in order. One that has no command is not shown."""
 
+SYNONYMS: Final[dict[str, str]] = {"cont": "continue"}
+"""Words that older scripts know, which the help does not list."""
+
 COMMANDS: Final[dict[str, Row]] = {
     "run": Row("Work", "work", "run", "Have a task done, changing nothing; follow it to its end."),
     "explore": Row("Work", "work", "explore", "The same as run: look around, change nothing."),
@@ -41,6 +44,7 @@ COMMANDS: Final[dict[str, Row]] = {
     "yolo": Row("Work", "work", "yolo", "May do everything, without a sandbox."),
     "bg": Row("Work", "bg", "bg", "The same, detached: prints the job's id."),
     "continue": Row("Work", "again", "again", "Go on with the conversation of an earlier job."),
+    "retry": Row("Work", "retry", "retry", "Have an ended job's task done anew, perhaps elsewhere."),
     "status": Row("Watch", "status", "status", "Jobs and their states, newest first."),
     "watch": Row("Watch", "follow", "watch", "A job's life, a line at each change."),
     "wait": Row("Watch", "follow", "wait", "Wait for jobs to end; the exit code tells how."),
@@ -50,10 +54,12 @@ COMMANDS: Final[dict[str, Row]] = {
     "explain": Row("Watch", "explain", "explain", "Why a job is in the state it is in."),
     "classify": Row("Watch", "explain", "classify", "Whether a job's output can be used, or another lane tried."),
     "cancel": Row("Steer", "cancel", "cancel", "End jobs; harmless when they have ended."),
+    "session": Row("Steer", "session", "session", "A live delegate: start, send, read, answer, model, stop."),
     "supervisor": Row("Steer", "supervisor", "supervisor", "The background process: status, stop, restart, logs."),
     "models": Row("Choose and pay", "models", "models", "Words that name models: lane, tier, price."),
     "lanes": Row("Choose and pay", "lanes", "lanes", "Who can run work here, and what is missing."),
     "limits": Row("Choose and pay", "limits", "limits", "Lanes that are down, and daily quotas."),
+    "sanitize": Row("Safety", "sanitize", "sanitize", "Neutral words in prose files: a report, or the change."),
     "config": Row("Set up", "config", "config", "Settings: show, get, set, path."),
     "doctor": Row("Set up", "doctor", "doctor", "Check this machine; say what to fix."),
     "canary": Row("Set up", "canary", "canary", "Whether the CLIs here still are what was tested."),

@@ -178,6 +178,16 @@ def lane_table() -> str:
     )
 
 
+def session_table() -> str:
+    """Return which lanes have sessions, over what."""
+    rows = [
+        (f"`{lane.name}`", ", ".join(f"`{word}`" for word in lane.sessions))
+        for lane in map(builtin, names())
+        if lane.sessions
+    ]
+    return table(("lane", "transports, its default first"), rows)
+
+
 def posture_table() -> str:
     """Return what each verb really is on each built-in lane, and what keeps the read-only ones."""
 
@@ -197,6 +207,7 @@ PARTS: Mapping[str, Callable[[], str]] = {
     "exit-codes": exit_code_table,
     "refusals": refusal_table,
     "messages": catalogue,
+    "session-transports": session_table,
     "settings": lambda: setting_table(effective=True),
     "settings-later": lambda: setting_table(effective=False),
     "lanes": lane_table,

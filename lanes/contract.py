@@ -20,6 +20,7 @@ from ..messages.job import ExitStatus
 from ..messages.lane_events import FailureKind, LaneEvent
 from ..messages.refusals import Refused
 from ..messages.vocabulary import Effort, Tier, Verb
+from .folder_settings import FolderFile
 
 
 class Stream(StrEnum):
@@ -55,6 +56,8 @@ class Task:
     allow_downgrade: bool = False
     conversation: str | None = None
     """The CLI's own id of the conversation to go on with; only where ``Lane.resume`` says that it can."""
+    skills: bool = False
+    """Whether skills were granted as files: they lie in ``{job}/skills``, which the delegate must be able to read."""
     servers: tuple[str, ...] = ()
     """Names of the MCP servers that were granted; ``{job}/mcp.json`` configures them and no other."""
 
@@ -75,11 +78,17 @@ class Host:
     walled: bool = False
     """Whether this very run will see the work tree read-only, by a wall of ours (only read-only verbs of lanes
     whose ``wall`` is ours)."""
+    trust_folder: bool = False
+    """Whether the person stands behind what the work folder itself sets for a CLI."""
+    project: tuple[str, ...] = ()
+    """The job's folder and those above it, up to its repository's root; nearest first."""
     platform: str = "linux"
     server: str | None = None
     """Base URL of the OpenAI-compatible server found for the local lane, ``.../v1``."""
     server_models: tuple[str, ...] = ()
     """What that server lists, first first."""
+    catalogue: tuple[str, ...] = ()
+    """What the lane's CLI listed of its own models when it was last asked (``Lane.listing``)."""
     embedded_model: str | None = None
     """Path of the demo model's GGUF, where it is installed."""
     embedded_runtime: bool = False
@@ -269,6 +278,16 @@ class Liveness:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Listing:
+    """How a CLI is asked which models it has. Run in an empty folder, and only when a person refreshes the lists."""
+
+    program: str
+    argv: tuple[str, ...]
+    read: Callable[[bytes], tuple[str, ...]]
+    """From its output, stdout and stderr together, to ids; nothing where it holds no list."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Lane:
     """One lane. Two lanes may share a vehicle (Claude Code on a plan, or over an API)."""
 
@@ -301,8 +320,16 @@ class Lane:
     """Whether the delegate has tools of its own (False: it only answers in text)."""
     works: Callable[[Verb, Host], bool] | None = None
     """The same where it depends on the verb and on settings: then this decides."""
+    heeds: tuple[FolderFile, ...] = ()
+    """What its CLI reads from the work folder that can redirect it or runs unasked, and can't be switched off."""
+    listing: Listing | None = None
+    """Where its CLI can be asked for its models."""
     skills: Road = Road.TEXT
     """By which road ``--with skills=`` goes."""
+    road: Callable[[Host], Road] | None = None
+    """The same where it depends on the program that is there: then this decides."""
+    no_bundle: str = "whether its program reads files outside the work tree was not seen"
+    """Why skills go as text, where they do."""
     mcp: bool = False
     """Whether ``--with mcp=`` can be honoured: ``plan`` then heeds ``Task.servers``."""
     resume: tuple[str, ...] = ()

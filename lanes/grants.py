@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..messages.refusals import RefusalCode, Refused
@@ -72,6 +72,8 @@ class Granted:
     files: tuple[PrivateFile, ...] = ()
     """Files for the job folder."""
     servers: tuple[str, ...] = ()
+    bundled: bool = False
+    """Whether the skills are among ``files``."""
     place: str
     """What stands for the job folder in the prompt, until there is one."""
     notices: tuple[str, ...] = ()
@@ -88,9 +90,7 @@ def grant(skills: Sequence[Skill], servers: Sequence[Server], lane: Lane, caps: 
     config = {"mcpServers": {server.name: server.config for server in servers}}
     file = PrivateFile(name=MCP_FILE, content=json.dumps(config, indent=1).encode())
     notice = f"with MCP {', '.join(names)}: what a server does is its own affair, whatever the verb promises."
-    return Granted(
-        prompt=made.prompt, files=(*made.files, file), servers=names, place=place, notices=(*made.notices, notice)
-    )
+    return replace(made, files=(*made.files, file), servers=names, notices=(*made.notices, notice))
 
 
 def _skills(skills: Sequence[Skill], lane: Lane, caps: Caps, place: str) -> Granted | Refused:
@@ -135,7 +135,7 @@ def _bundle(skills: Sequence[Skill], caps: Caps, place: str) -> Granted | Refuse
         for file in skill.files
     )
     notice = _said(skills, f"copied, {len(files)} files, {size} bytes")
-    return Granted(prompt=words, files=files, place=place, notices=(notice,))
+    return Granted(prompt=words, files=files, bundled=True, place=place, notices=(notice,))
 
 
 def _text(skills: Sequence[Skill], lane: Lane, caps: Caps, place: str) -> Granted | Refused:

@@ -30,6 +30,8 @@ class Talk(Protocol):
     out: list[Any]
     """Messages to write, each a line of JSON."""
     events: list[Event]
+    fatal: str | None
+    """Why there can be no session, once that is known: the engine then gives up."""
 
     def open(self) -> None:
         """Begin."""
@@ -76,6 +78,8 @@ class BaseTalk:
         """Open questions by request id, oldest first."""
         self.turn = 0
         """The entry whose turn runs; 0 without one."""
+        self.fatal: str | None = None
+        """Why there can be no session, once that is known."""
         self._model: str | None = None
         self._conversation: str | None = None
 

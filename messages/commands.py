@@ -8,6 +8,7 @@ from pydantic import Field, TypeAdapter
 
 from .base import Message
 from .job import JobRequest
+from .session import SessionCommand
 from .vocabulary import JobState
 
 
@@ -172,6 +173,7 @@ Command = Annotated[
     | ViewJobs
     | FollowJobs
     | FollowEvents
+    | SessionCommand
     | LimitsSet
     | LimitsClear
     | ViewLimits

@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 from pydantic import Field, TypeAdapter
 
 from .base import Observation
-from .job import Cost, ExitStatus, Identity, JobId, JobRecord, Progress
+from .job import Attempted, Cost, ExitStatus, Identity, JobId, JobRecord, Progress
 from .session import SessionFact
 from .vocabulary import JobState
 
@@ -94,6 +94,30 @@ class JobEnded(Observation):
     ended_at: float | None = None
     """Epoch seconds when the delegate's end was seen; None: it is the time of this fact."""
     revises: bool = False
+
+
+class JobHopped(Observation):
+    """Job, when its lane failed it and another attempt was made ready: from here on the job is that one."""
+
+    kind: Literal["job.hopped"] = "job.hopped"
+    job_id: JobId
+    over: Attempted | None = None
+    """The attempt that is over; None where that was told before (the job waited in between)."""
+    record: JobRecord
+    """The job on its new terms. Of it, lane, model, price and the like count; what was asked for stays."""
+    why: str
+
+
+class JobHeld(Observation):
+    """Job, when it waits for a limit to end: no process runs, no slot is taken."""
+
+    kind: Literal["job.held"] = "job.held"
+    job_id: JobId
+    until: float
+    """Epoch seconds."""
+    why: str
+    over: Attempted | None = None
+    """The attempt that met the limit, if there was one."""
 
 
 class JobRemoved(Observation):
@@ -215,6 +239,8 @@ Fact = Annotated[
     | JobCancelRequested
     | JobEnding
     | JobEnded
+    | JobHopped
+    | JobHeld
     | JobRemoved
     | QueuePaused
     | QueueResumed

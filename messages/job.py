@@ -56,6 +56,8 @@ class JobRequest(Message):
     """The greater one starts first."""
     continues: JobId | None = None
     """The ended job whose conversation is gone on with: its lane, folder and verb are taken over."""
+    wait_limit: bool = False
+    """Wait where a limit is met until it ends, instead of being refused or going elsewhere."""
     trust_lane: bool = False
     cloud_ack: bool = False
     environment: str = Field(default="", repr=False)
@@ -115,6 +117,24 @@ class ExitStatus(Observation):
     """Why the delegate could not be started at all."""
 
 
+class Attempted(Observation):
+    """An attempt that is over, though its job is not: where it ran, how it failed, what it cost."""
+
+    attempt: int
+    lane: str
+    vehicle: str
+    model: str | None = None
+    model_observed: str | None = None
+    outcome: str | None = None
+    reason: str | None = None
+    exit_status: ExitStatus | None = None
+    cost: Cost = Cost()
+    ended: float | None = None
+    """Epoch seconds."""
+    why: str
+    """What followed, in a sentence."""
+
+
 class JobRecord(Observation):
     """Everything that is kept of a job. Built from its facts alone (``state/records.py``)."""
 
@@ -161,6 +181,10 @@ class JobRecord(Observation):
     started: float | None = None
     ended: float | None = None
     attempt: int = 0
+    pool: str | None = None
+    """Whose limit a run spends (``lanes/catalog/pools.py``)."""
+    hops: tuple[Attempted, ...] = ()
+    """Earlier attempts, oldest first; what stands elsewhere in the record is of the newest."""
     wake_at: float | None = None
     """Epoch seconds until which the job waits for a limit to end; None: it waits for none."""
     marker_id: str | None = Field(default=None, repr=False)
@@ -169,6 +193,8 @@ class JobRecord(Observation):
     delegate: Identity | None = None
     conversation: str | None = None
     """The CLI's own id of this conversation."""
+    continues: str | None = None
+    """Id of the earlier job whose conversation this one goes on with."""
     progress: Progress = Progress()
     cost: Cost = Cost()
     owner: Identity | None = None

@@ -26,6 +26,7 @@ class RefusalCode(StrEnum):
     NO_WORKTREE = "no_worktree"
     UNSAVED_WORK = "unsaved_work"
     BAD_GRANT = "bad_grant"
+    UNTRUSTED_FOLDER = "untrusted_folder"
     NO_SUCH_JOB = "no_such_job"
     AMBIGUOUS_JOB = "ambiguous_job"
     NO_SUCH_SESSION = "no_such_session"

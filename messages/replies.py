@@ -170,6 +170,9 @@ Reply = Annotated[
     | JobViews
     | Cleaned
     | QueueState
+    | SessionIsAccepted
+    | IsGiven
+    | SessionViews
     | Event
     | StreamEnded
     | LimitsState

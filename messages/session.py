@@ -84,6 +84,10 @@ class Interrupt(Message):
 Steering = Annotated[Answer | SetModel | SetEffort | Interrupt, Field(discriminator="op")]
 
 
+Pin = Literal["kept", "drifted", "unknown"]
+"""Whether the model that answers is the one that was asked for; ``unknown`` until one is seen to answer."""
+
+
 class SessionRecord(Observation):
     """Everything that is kept of a session. Built from its facts alone (``state/session_records.py``)."""
 
@@ -96,6 +100,8 @@ class SessionRecord(Observation):
     model: str | None = None
     """What was asked for, or set since."""
     model_observed: str | None = None
+    model_pin: Pin | None = None
+    """None where no model was asked for."""
     effort: Effort | None = None
     cwd: str
     captain: str = ""
@@ -247,6 +253,8 @@ class SessionObserved(Observation):
     model_observed: str | None = None
     model: str | None = None
     """The model that was switched to on request."""
+    model_pin: Pin | None = None
+    """Where that changed."""
     effort: Effort | None = None
     conversation: str | None = None
     turns: int = 0

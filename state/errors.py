@@ -23,6 +23,12 @@ Code = Literal[
     "bad_config",
     "no_such_job",
     "ambiguous_job",
+    "no_such_session",
+    "session_ended",
+    "no_sessions",
+    "not_finished",
+    "denied",
+    "bad_request",
 ]
 """Values of ``RefusalCode`` that this layer raises; strings, so that raising one needs no pydantic."""
 

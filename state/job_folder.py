@@ -166,9 +166,9 @@ class JobFolder:
             return None
         return None if data is None else _object(data)
 
-    def begin_meta(self, record: JobRecord, plan: Mapping[str, Any]) -> None:
-        """Keep what is to be promised. ``promise`` makes it count."""
-        value = {**record.model_dump(mode="json"), "plan": plan}
+    def begin_meta(self, record: JobRecord, plan: Mapping[str, Any], request: Mapping[str, Any] | None = None) -> None:
+        """Keep what is to be promised, and what was asked for. ``promise`` makes it count."""
+        value = {**record.model_dump(mode="json"), "plan": plan, "request": request}
         self.begin(DRAFT, json.dumps(value, separators=(",", ":")).encode() + b"\n")
 
     def promise(self) -> None:
@@ -180,9 +180,17 @@ class JobFolder:
         except OSError as error:
             raise from_os_error(error, self.path / META) from error
 
-    def write_meta(self, record: JobRecord) -> None:
-        """Keep the record's second copy: as it was promised, or with its verdict."""
-        self.write(END if record.state.terminal else META, record.model_dump_json().encode() + b"\n")
+    def write_meta(self, record: JobRecord, plan: Mapping[str, Any] | None = None) -> None:
+        """Keep the record's second copy: as it was promised, or with its verdict.
+
+        A live one keeps what was asked for, and its plan, unless there is a new one.
+        """
+        if record.state.terminal:
+            self.write(END, record.model_dump_json().encode() + b"\n")
+            return
+        kept = self._meta()
+        value = {**record.model_dump(mode="json"), "plan": plan or kept.get("plan"), "request": kept.get("request")}
+        self.write(META, json.dumps(value, separators=(",", ":")).encode() + b"\n")
 
     def read_meta(self) -> JobRecord | None:
         """Return the record's second copy; None when there is none of this job that can be read."""
@@ -190,11 +198,18 @@ class JobFolder:
 
     def read_plan(self) -> object:
         """Return the plan that the job was taken with, as ``begin_meta`` got it; None when it can't be read."""
+        return self._meta().get("plan")
+
+    def read_request(self) -> object:
+        """Return what was asked for, as ``begin_meta`` got it; None when it can't be read."""
+        return self._meta().get("request")
+
+    def _meta(self) -> dict[str, Any]:
         for name in (META, DRAFT):
             with contextlib.suppress(StateError):
                 if (data := read_private(self.path / name, META_LIMIT)) is not None:
-                    return (_object(data) or {}).get("plan")
-        return None
+                    return _object(data) or {}
+        return {}
 
     def _record(self, name: str) -> JobRecord | None:
         try:

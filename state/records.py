@@ -19,6 +19,8 @@ from ..messages.facts import (
     JobCancelRequested,
     JobEnded,
     JobEnding,
+    JobHeld,
+    JobHopped,
     JobLaunching,
     JobProgressed,
     JobRemoved,
@@ -35,7 +37,7 @@ from ..messages.facts import (
     SupervisorStarted,
     SupervisorStopped,
 )
-from ..messages.job import Cost, JobRecord, Progress
+from ..messages.job import Attempted, Cost, JobRecord, Progress
 from ..messages.session import SessionFact
 from ..messages.vocabulary import JobState
 
@@ -71,7 +73,16 @@ def apply(record: JobRecord | None, fact: Fact, at: float) -> JobRecord | None: 
             return record
         case JobEnded():
             return None if record is None else _ended(record, fact, at)
-        case JobLaunching() | JobSpawned() | JobStateChanged() | JobProgressed() | JobCancelRequested() | JobEnding():
+        case (
+            JobLaunching()
+            | JobSpawned()
+            | JobStateChanged()
+            | JobProgressed()
+            | JobCancelRequested()
+            | JobEnding()
+            | JobHopped()
+            | JobHeld()
+        ):
             if record is None or record.state.terminal:
                 return record
             changes = _changes(record, fact, at)
@@ -80,15 +91,53 @@ def apply(record: JobRecord | None, fact: Fact, at: float) -> JobRecord | None: 
             assert_never(fact)
 
 
-def _changes(
+_TERMS = (
+    "lane",
+    "vehicle",
+    "provider",
+    "posture",
+    "model",
+    "tier",
+    "effort",
+    "local",
+    "streamed",
+    "agentic",
+    "cost",
+    "pool",
+    "marker_id",
+)
+"""What of a job is new with a hop; all else was asked for, and stays."""
+
+_UNSEEN: dict[str, Any] = {
+    "shim": None,
+    "delegate": None,
+    "model_observed": None,
+    "conversation": None,
+    "progress": Progress(),
+    "ending": None,
+    "reason": None,
+}
+"""What was seen of an attempt that is over."""
+
+
+def _changes(  # noqa: C901, PLR0911  one flat match
     record: JobRecord,
-    fact: JobLaunching | JobSpawned | JobStateChanged | JobProgressed | JobCancelRequested | JobEnding,
+    fact: JobLaunching
+    | JobSpawned
+    | JobStateChanged
+    | JobProgressed
+    | JobCancelRequested
+    | JobEnding
+    | JobHopped
+    | JobHeld,
     at: float,
 ) -> dict[str, Any]:
     """Return what ``fact`` changes in a live record."""
     match fact:
         case JobLaunching():
             launched = {"state": JobState.LAUNCHING, "attempt": fact.attempt, "shim": None, "delegate": None}
+            if record.wake_at is not None:
+                launched |= {"wake_at": None, "reason": None}
             return launched if fact.attempt > record.attempt else {}
         case JobSpawned():
             spawned: dict[str, Any] = {"shim": fact.shim, "delegate": fact.delegate}
@@ -105,6 +154,18 @@ def _changes(
             return {"cancel_requested": True}
         case JobEnding():
             return {} if record.ending else {"ending": fact.cause}
+        case JobHopped():
+            terms = {name: getattr(fact.record, name) for name in _TERMS}
+            return {**_UNSEEN, **terms, "hops": _with(record, fact.over)}
+        case JobHeld():
+            held = {"state": JobState.WAITING_LIMIT, "wake_at": fact.until, "reason": fact.why}
+            return {**(_UNSEEN if fact.over else {}), **held, "hops": _with(record, fact.over)}
+
+
+def _with(record: JobRecord, over: Attempted | None) -> tuple[Attempted, ...]:
+    """Return the record's earlier attempts with one more; one that is there already is not doubled."""
+    known = {attempted.attempt for attempted in record.hops}
+    return (*record.hops, over) if over is not None and over.attempt not in known else record.hops
 
 
 def _ended(record: JobRecord, fact: JobEnded, at: float) -> JobRecord:
@@ -116,6 +177,7 @@ def _ended(record: JobRecord, fact: JobEnded, at: float) -> JobRecord:
         "reason": fact.reason,
         "outcome": fact.outcome,
         "ended": at if fact.ended_at is None else fact.ended_at,
+        "wake_at": None,
         **_observed(fact),
     }
     # A verdict that knows less than what was seen before (a watchdog's, a recovery's) does not erase it.

@@ -80,6 +80,7 @@ def _observed(record: SessionRecord, fact: SessionObserved) -> dict[str, Any]:
     seen = {
         "model_observed": fact.model_observed,
         "model": fact.model,
+        "model_pin": fact.model_pin,
         "effort": fact.effort,
         "conversation": fact.conversation,
     }

@@ -93,6 +93,9 @@ _CHOOSING = (
     _flag("build_discipline", None, "add the write-early preamble; by default on verbs that may write"),
     _flag("delegate_git_identity", True, "delegates commit under a git identity of their own"),
     _flag("claude_user_config", False, "let the user's own Claude settings and MCP servers reach delegates"),
+    _flag(
+        "trust_folder", False, "heed what the work folder itself sets for a CLI: endpoints, hooks, programs to start"
+    ),
     _flag("codex_user_config", False, "let the user's own Codex configuration reach delegates"),
     Setting("max_depth", "count", 1.0, "how deep delegates may delegate", older_prefix=True),
 )
@@ -101,6 +104,8 @@ _SUPERVISOR = (
     Setting(
         "max_jobs", "count", 16, "jobs that run at the same time; more wait in the queue", "jobs", least=1, most=1000
     ),
+    _flag("external_send", False, "allow session reply to type into claimed terminals that are not ours"),
+    _number("session_idle", 86400, "a session that nothing was asked of for so long is ended; 0: never"),
     _number("idle_exit", 600, "the supervisor leaves after so long without a job or a client; 0: never"),
     _flag("no_daemon", False, "run the supervisor inside each command"),
     _flag("bg_no_detach", False, "the older name for no_daemon on bg", effective=False),
@@ -159,7 +164,7 @@ _CLOUD = (
         "offload_chain",
         "text",
         None,
-        "models of the OpenRouter lanes when -m is not given; the first is used",
+        "models of the OpenRouter lanes when -m is not given, in order; the next after a transport failure",
         also=("OR_OFFLOAD_CHAIN",),
     ),
     _number("receipt_wait", 10, "how long a job's end may wait for its receipts from OpenRouter"),
@@ -172,6 +177,33 @@ _CLOUD = (
     Setting("warp_harness", "text", None, "what runs inside the warp lane", choices=("claude", "codex")),
     _number("tier_budget_max_usd_m", 2, "output price up to which an unknown model is tier budget", "USD/M"),
     _number("tier_mid_max_usd_m", 12, "output price up to which an unknown model is tier mid", "USD/M"),
+)
+
+_FAILOVER = (
+    _flag("fallback", True, "after a transport failure, a job that changes nothing is tried elsewhere"),
+    Setting(
+        "fallback_max",
+        "count",
+        3.0,
+        "attempts of one job in all after transport failures",
+        "attempts",
+        least=1,
+        most=20,
+    ),
+    _flag("fallback_pinned", False, "also away from a model that was named with -m"),
+    _flag("no_cross_lane", False, "never to another lane after a transport failure"),
+    Setting("failover_max", "count", 2.0, "moves of one job after plan limits; 0: none", "moves", most=20),
+    _flag("failover_cash_ok", False, "a job may be moved to a lane that may cost cash"),
+    _number("lane_down_ttl", 300, "how long a limit that was not verified keeps a lane down"),
+    Setting(
+        "lane_plan_down_ttl",
+        "number",
+        3600.0,
+        "how long a limit keeps a lane down that names no reset",
+        "s",
+        also=("OSRC_DEVIN_PLAN_DOWN_TTL",),
+    ),
+    _flag("wait_limit", False, "wait for a limit to end, as --wait-limit does"),
 )
 
 _GOOGLE = (
@@ -200,6 +232,8 @@ _LATER = (
     _flag("worktree", False, "give each job a git work tree of its own", effective=False),
     _text("worktree_base", "commit that work trees start from", "HEAD", effective=False),
     _count("fanout_max", None, "members of a fan-out that run at the same time", "jobs", effective=False),
+    _flag("vocab_guard", True, "neutral words in what we write to sessions by ourselves", effective=False),
+    _flag("vocab_guard_aggressive", False, "ordinary words of computing too", effective=False),
 )
 
 _GRANTS = (
@@ -235,6 +269,17 @@ _LOCAL = (
 
 SETTINGS: Mapping[str, Setting] = {
     setting.key: setting
-    for setting in (*_CHOOSING, *_SUPERVISOR, *_WATCHDOG, *_LOOKING, *_GRANTS, *_LOCAL, *_CLOUD, *_GOOGLE, *_LATER)
+    for setting in (
+        *_CHOOSING,
+        *_SUPERVISOR,
+        *_WATCHDOG,
+        *_LOOKING,
+        *_GRANTS,
+        *_LOCAL,
+        *_CLOUD,
+        *_FAILOVER,
+        *_GOOGLE,
+        *_LATER,
+    )
 }
 """Key → setting, in the order people should meet them."""

@@ -20,7 +20,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from ..messages.facts import Entry, Fact, JobAccepted, JobRemoved
+from ..messages.facts import Entry, Fact, JobAccepted, JobHopped, JobRemoved
 from ..messages.job import JobRecord
 from ..messages.session import SessionFact, SessionRecord
 from . import limits_store
@@ -276,7 +276,7 @@ class Store:
 
 def public(fact: Fact) -> Fact:
     """Return the fact as the journal may show it: without the id that signs an attempt's markers."""
-    if isinstance(fact, JobAccepted) and fact.record.marker_id is not None:
+    if isinstance(fact, JobAccepted | JobHopped) and fact.record.marker_id is not None:
         return fact.model_copy(update={"record": fact.record.model_copy(update={"marker_id": None})})
     return fact
 

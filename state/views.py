@@ -29,6 +29,7 @@ _COPIED = (
     "model",
     "model_observed",
     "conversation",
+    "continues",
     "tier",
     "effort",
     "state",
@@ -43,6 +44,7 @@ _COPIED = (
     "supervision",
     "note",
 )
+_HOP = ("attempt", "lane", "vehicle", "model", "model_observed", "outcome", "reason", "ended", "why")
 _PROGRESS: dict[str, Any] = {"last_marker": None, "reads": 0, "writes": 0, "bash": 0, "percent": None}
 _COST: dict[str, Any] = {"kind": "unknown", "cash_usd": None, "measured": False, "plan": None, "tokens": None}
 
@@ -66,6 +68,10 @@ def job_object(
     found["age_s"] = _age(record, now)
     found["progress"] = _filled(_PROGRESS, record.get("progress"))
     found["cost"] = _filled(_COST, record.get("cost"))
+    hops = record.get("hops")
+    known = hops if isinstance(hops, list | tuple) else ()
+    found["hops"] = [_hop(over, folder) for over in known if isinstance(over, Mapping)]
+    found["wake_at"] = record.get("wake_at")
     found["result_path"] = f"{folder}/last.txt"
     found["log_path"] = f"{folder}/out.log"
     for key, value in (live or {}).items():
@@ -123,6 +129,14 @@ def _age(record: Mapping[str, Any], now: float) -> float | None:
         return None
     until = ended if isinstance(ended, int | float) else now
     return round(max(0.0, until - begun), 3)
+
+
+def _hop(over: Mapping[str, Any], folder: str) -> dict[str, Any]:
+    """Return an earlier attempt, always with the same keys."""
+    found: dict[str, Any] = {key: over.get(key) for key in _HOP}
+    found["cost"] = _filled(_COST, over.get("cost"))
+    found["log_path"] = f"{folder}/attempts/{over.get('attempt')}/out.log"
+    return found
 
 
 def _filled(base: Mapping[str, Any], given: object) -> dict[str, Any]:

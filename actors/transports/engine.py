@@ -7,8 +7,9 @@ objects that the holder numbers, dates and appends to the session's ``events.jso
 ``{"type": "state", "state": S, "evidence": E}``  the delegate's state (``SessionState`` word) and what told it
 ``{"type": "delivery", "number": N, "state": D, "reason": R}``
     what became of inbox entry N: ``written`` (left us), ``seen`` (the program has it), ``turn-started``,
-    ``done`` (a model was switched, an answer taken), ``refused`` (not now, or never: ``reason``), ``failed``.
-    ``accepted`` is the holder's own word. States only go forward; the last four end it.
+    ``done`` (a model was switched, an answer taken), ``refused`` (not now, or never: ``reason``), ``failed``,
+    ``unverified`` (it was typed, but no turn was seen to start: ``reason``).
+    ``accepted`` is the holder's own word. States only go forward; the last five end it.
 ``{"type": "ask", "request": ID, "tool": KIND, "name": N, "target": T, "title": T,
    "options": [{"id", "kind", "label"}], "free": BOOL}``
     it asks whether it may do something; ``kind`` is ``allow_once``, ``allow_always``, ``reject_once``,
@@ -80,6 +81,10 @@ class Stage(Protocol):
         """Append an event; see the module."""
         ...
 
+    def close(self, cause: str) -> None:
+        """End the session: there can be none, and why."""
+        ...
+
     def gone(self, code: int | None, signal: int | None) -> None:
         """Tell that the delegate's process has ended and was waited for. What it left running the holder ends."""
         ...
@@ -142,5 +147,6 @@ ENGINES: Mapping[str, str] = {
     "codex": "piped:CodexEngine",
     "pi": "piped:PiEngine",
     "acp": "piped:AcpEngine",
+    "pty": "pty:PtyEngine",
 }
 """The word in a launch → module in this package and class. Loaded by the one holder that needs it."""

@@ -86,6 +86,8 @@ class PipedEngine:
         events, talk.events = talk.events, []
         for event in events:
             self._stage.emit(event)
+        if talk.fatal is not None:
+            self._stage.close(talk.fatal)
         if out:
             data = b"".join(json.dumps(message, separators=(",", ":")).encode() + b"\n" for message in out)
             self._child.write(data, None if number is None else lambda: self._written(number))
@@ -103,3 +105,33 @@ class ClaudeEngine(PipedEngine):
         from ...lanes.vehicles.claude_code.control import ClaudeTalk  # noqa: PLC0415 - one protocol a process
 
         super().__init__(stage, ClaudeTalk)
+
+
+class CodexEngine(PipedEngine):
+    """``codex app-server``."""
+
+    def __init__(self, stage: Stage) -> None:
+        """Start nothing yet."""
+        from ...lanes.vehicles.codex_cli.app_server import CodexTalk  # noqa: PLC0415 - as above
+
+        super().__init__(stage, CodexTalk)
+
+
+class PiEngine(PipedEngine):
+    """``pi --mode rpc``."""
+
+    def __init__(self, stage: Stage) -> None:
+        """Start nothing yet."""
+        from ...lanes.vehicles.pi_cli.rpc import PiTalk  # noqa: PLC0415 - as above
+
+        super().__init__(stage, PiTalk)
+
+
+class AcpEngine(PipedEngine):
+    """The Agent Client Protocol."""
+
+    def __init__(self, stage: Stage) -> None:
+        """Start nothing yet."""
+        from ...lanes.vehicles.acp.client import AcpTalk  # noqa: PLC0415 - as above
+
+        super().__init__(stage, AcpTalk)

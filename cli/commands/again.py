@@ -29,7 +29,7 @@ def again(options: Globals, /, words: tuple[str, ...], background: bool, **flags
     """Go on with the conversation of an ended job: the same lane, folder and verb, what was said still known.
 
     JOB is an id, a prefix of one or a label; without it, the newest job of this folder that can be
-    continued. It becomes a new job.
+    continued. It becomes a new job, whose object names the earlier one (continues).
 
     TASK is one argument in quotes, - for stdin, or --task-file F. Text after -- is never an option.
     """

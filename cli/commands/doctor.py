@@ -174,10 +174,15 @@ def _ping(home: Home) -> Iterator[Finding]:
     here = [lane for lane, state in zip(found, ready, strict=True) if state.level.value != "absent"]
     for lane, answered in zip(here, machine.pings(here, known), strict=True):
         words = "; ".join(answered.notes)
+        left = machine.credits_left(lane, known)
+        if left is not None and left <= 0:
+            fix = "add some at https://openrouter.ai/settings/credits"
+            yield Finding("ping", "warn", f"{lane.name}: its credits are used up", fix)
+            continue
         if answered.ok is None:
             yield Finding("ping", "note", f"{lane.name}: was not asked: {words}")
         elif answered.ok:
-            yield Finding("ping", "ok", f"{lane.name}: answers")
+            yield Finding("ping", "ok", f"{lane.name}: answers" + (f"; ${left:.2f} of credits left" if left else ""))
         else:
             yield Finding("ping", "warn", f"{lane.name}: {words}", f"osrc lanes show {lane.name}")
 

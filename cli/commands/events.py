@@ -20,7 +20,7 @@ from ..render.plain import one_line
 _BATCH = 500
 _POLL_S = 0.3
 _PRIVATE = ("marker_id", "environment")
-_COLUMNS = ("seq", "at", "type", "job_id", "record")
+_COLUMNS = ("seq", "at", "type", "job_id", "session_id", "record")
 
 Entry = dict[str, Any]
 
@@ -110,7 +110,8 @@ def event_line(entry: Entry) -> str:
     words = " ".join(
         f"{name}={value if isinstance(value, str) else json.dumps(value)}" for name, value in detail.items()
     )
-    return one_line(f"{entry['seq']} {stamp} {entry['type']} {entry.get('job_id') or '-'} {words}", 400)
+    owner = entry.get("job_id") or entry.get("session_id") or "-"
+    return one_line(f"{entry['seq']} {stamp} {entry['type']} {owner} {words}", 400)
 
 
 def _plain(value: object) -> bool:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Literal
 
 import click
 
 from ..completing import complete_job
+from ..discreet import discreet
 from ..errors import CliError
 from ..following import read_result, terminal
 from ..looking import Job, named, verdict_due
@@ -18,7 +19,7 @@ from ..output import answer, answer_json, say
 from ..postmortem import classify as judge
 from ..preferences import number
 from ..reach import Reach
-from ..render.lines import acts, cost_words, token_words, words_for
+from ..render.lines import acts, attempt_lines, cost_words, token_words, words_for
 from ..render.plain import one_line
 from ..tailing import tail
 
@@ -32,8 +33,7 @@ _ERROR_LINES = 5
 def explain(options: Globals, job_id: str) -> None:
     """Say why a job is in the state it is in: what was asked, what was seen, the verdict."""
     job = named(Reach(options), (job_id,))[0]
-    ended = terminal(job)
-    label, why = judge(job, ended=ended, has_result=_has_result(job))
+    label, why = _judged(job)
     meaning = words_for(str(job.get("state")))
     if verdict_due(job):
         meaning, why = "when last seen; its verdict is due", "verdict-due"
@@ -58,6 +58,8 @@ def explain(options: Globals, job_id: str) -> None:
         ("verb", job.get("verb")),
         ("model", _model(job)),
         ("lane", job.get("lane")),
+        *(("", line) for line in attempt_lines(job)),
+        *(("moved", over.get("why")) for over in job.get("hops") or ()),
         ("provider", job.get("provider")),
         ("folder", job.get("cwd")),
         ("state", f"{job.get('state')} ({meaning})"),
@@ -94,7 +96,7 @@ def classify(options: Globals, job_id: str) -> None:
         identifier, label, why = job_id, "REAL-FAIL", "no-job-dir"
     else:
         identifier = str(job["job_id"])
-        label, why = judge(job, ended=terminal(job), has_result=_has_result(job))
+        label, why = _judged(job)
         if verdict_due(job):
             why = "verdict-due"
             say(f"its processes are gone and no supervisor has judged it yet: osrc wait {identifier}")
@@ -102,6 +104,20 @@ def classify(options: Globals, job_id: str) -> None:
         answer_json({"job_id": identifier, "label": label, "reason": why})
     else:
         answer(f"{label}\t{why}")
+
+
+def _judged(job: Job) -> tuple[str, str]:
+    ended = terminal(job)
+    return judge(job, ended=ended, has_result=_has_result(job), work=_work(job, ended=ended))
+
+
+def _work(job: Job, *, ended: bool) -> Literal["commits", "writes"] | None:
+    """Return what a job that ended badly left behind; nobody asks that of one that ended well."""
+    if not ended or job.get("state") in ("done", "done?"):
+        return None
+    from ..work_evidence import work_of  # noqa: PLC0415 - starts git; most jobs end well
+
+    return work_of(job)
 
 
 def _has_result(job: Job) -> bool | None:
@@ -126,7 +142,7 @@ def _last_errors(path: str) -> list[str]:
     except OSError:
         return []
     lines = (one_line(line, 400) for line in data.decode("utf-8", "replace").splitlines())
-    return [line for line in lines if line][-_ERROR_LINES:]
+    return [discreet(line) for line in lines if line][-_ERROR_LINES:]
 
 
 def _denials(path: str) -> Iterator[str]:

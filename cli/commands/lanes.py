@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from ...lanes.contract import Lane, Readiness, Wall
+from ...lanes.contract import Lane, Readiness, Road, Wall
 from ...messages.vocabulary import Verb
 from .. import machine
 from ..options import Command, Globals, Group
@@ -47,9 +47,11 @@ def _table(options: Globals) -> None:
 def show(options: Globals, name: str) -> None:
     """Print everything about one lane."""
     lane = machine.lane(machine.registry(full_home(os.environ, options.home)), name)
-    state = machine.probe_all([lane], machine.settings())[0]
+    known = machine.settings()
+    state = machine.probe_all([lane], known)[0]
+    left = machine.credits_left(lane, known)
     if options.json:
-        answer_json(_object(lane, state))
+        answer_json(_object(lane, state) | {"credits_usd": left})
         return
     rows = [
         ("lane", lane.name),
@@ -60,11 +62,13 @@ def show(options: Globals, name: str) -> None:
         ("fix", state.fix),
         ("install", lane.install),
         ("cost", f"{lane.billing.words} (as of {lane.billing.as_of})"),
+        ("credits", _credits(lane, left)),
         ("where", "on this machine" if lane.locality.value == "local" else "in the cloud"),
         ("effort", lane.effort.value),
         ("tier", lane.default_tier.value),
         *(("verb " + verb.value, lane.verbs[verb].value) for verb in Verb if verb in lane.verbs),
         ("read-only by", _wall(lane)),
+        ("skills", _skills(lane)),
         ("homepage", lane.homepage),
         ("declared", lane.source),
     ]
@@ -87,6 +91,21 @@ def _wall(lane: Lane) -> str | None:
     return f"a wall of ours (bubblewrap) where it works, and by comparing the work tree: {lane.vehicle} has none"
 
 
+def _credits(lane: Lane, left: float | None) -> str | None:
+    if lane.receipts is None:
+        return None
+    if left is None:
+        return "unknown: the account could not be asked"
+    return f"${left:.2f} left" if left > 0 else "used up: add some at https://openrouter.ai/settings/credits"
+
+
+def _skills(lane: Lane) -> str:
+    """Return how ``--with skills=`` reaches the delegate."""
+    if lane.skills is Road.BUNDLE:
+        return "as files in the job's folder" + (f"; {lane.no_bundle}" if lane.road is not None else "")
+    return f"as text in the prompt: {lane.no_bundle}" if lane.skills is Road.TEXT else "none"
+
+
 def _object(lane: Lane, state: Readiness) -> dict[str, Any]:
     return {
         "lane": lane.name,
@@ -102,6 +121,8 @@ def _object(lane: Lane, state: Readiness) -> dict[str, Any]:
         "install": lane.install,
         "verbs": {verb.value: posture.value for verb, posture in lane.verbs.items()},
         "read_only_wall": lane.wall.value,
+        "skills": lane.skills.value,
+        "mcp": lane.mcp,
         "effort": lane.effort.value,
         "tier": lane.default_tier.value,
         "billing": {"kind": lane.billing.kind, "plan": lane.billing.plan, "words": lane.billing.words},

@@ -7,6 +7,7 @@ import time
 import click
 
 from ..completing import complete_job
+from ..discreet import Screen
 from ..errors import CliError
 from ..following import terminal
 from ..looking import Job, named, verdict_due
@@ -21,12 +22,12 @@ from ..tailing import added, tail
 @click.argument("job_id", metavar="ID", shell_complete=complete_job)
 @click.option("-n", "--lines", type=Whole(), default=60, metavar="N", help="Last N lines (default 60).")
 @click.option("-f", "--follow", "follows", is_flag=True, help="Go on with what is added, until the job has ended.")
-@click.option("--raw", is_flag=True, help="Keep control sequences.")
+@click.option("--raw", is_flag=True, help="As it was written: with control sequences and secrets.")
 @click.pass_obj
 def logs(options: Globals, job_id: str, lines: int, follows: bool, raw: bool) -> None:
     """Print the end of what a job's program wrote to its stdout.
 
-    Control sequences are taken out unless --raw is given. A file of any size is read from its end.
+    Control sequences and secrets are taken out unless --raw is given. A file of any size is read from its end.
     """
     reach = Reach(options)
     job = named(reach, (job_id,))[0]
@@ -42,26 +43,33 @@ def logs(options: Globals, job_id: str, lines: int, follows: bool, raw: bool) ->
         say(f"job {job['job_id']} is still starting up: no output yet")
     except OSError as error:
         raise CliError("no_result", f"can't read {path}: {error.strerror}") from None
+    screen = None if raw else Screen()
     if options.json:
-        text = data.decode("utf-8", "replace")
+        text = (data if screen is None else screen.feed(data) + screen.finish()).decode("utf-8", "replace")
         answer_json({"job_id": job["job_id"], "lines": (text if raw else strip_controls(text)).splitlines()})
         return
     if not data and not follows and offset == 0 and not terminal(job) and not options.quiet:
         say("no output yet")
-    write(data, raw=raw)
+    write(data, screen)
     if follows:
         ended = _Ended(reach, job)
         for part in added(path, offset, ended):
-            write(part, raw=raw)
+            write(part, screen)
+    if screen is not None:
+        show(screen.finish())
 
 
-def write(data: bytes, *, raw: bool) -> None:
-    """Write a part of a log to stdout."""
-    if not data:
-        return
-    if raw:
+def write(data: bytes, screen: Screen | None) -> None:
+    """Write a part of a log to stdout: what of it is complete, or with no ``screen`` as it is."""
+    if screen is not None:
+        show(screen.feed(data))
+    elif data:
         answer_bytes(data)
-    else:
+
+
+def show(data: bytes) -> None:
+    """Write clean bytes to stdout without control sequences."""
+    if data:
         answer(data.decode("utf-8", "replace"), end="")
         flush()
 

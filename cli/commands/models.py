@@ -11,6 +11,7 @@ import click
 
 from ...lanes.catalog.aliases import ALIASES, DUAL, Alias
 from ...lanes.catalog.listing import MILLION, Listed
+from ...lanes.catalog.live import Live
 from ...lanes.catalog.own_rows import OwnModels
 from ...messages.refusals import Refused
 from ...messages.vocabulary import Tier
@@ -29,7 +30,7 @@ TABLE, OWN, LISTING = "table", "models.local", "OpenRouter"
 
 @click.command(cls=Command)
 @click.argument("word", metavar="[WORD]", required=False)
-@click.option("--refresh", is_flag=True, help="Fetch OpenRouter's catalogue with its prices anew.")
+@click.option("--refresh", is_flag=True, help="Fetch OpenRouter's catalogue anew, and ask agy and devin for theirs.")
 @click.pass_obj
 def models(options: Globals, word: str | None, refresh: bool) -> int:
     """Print the words that name models: what is sent, on which lane, in which tier.
@@ -42,18 +43,28 @@ def models(options: Globals, word: str | None, refresh: bool) -> int:
     failed = machine.refresh_catalogue(home, book, machine.settings()) if refresh else None
     if isinstance(failed, Refused):
         problems.append(f"{failed.message} {_kept(book.fetched_at())}")
+    if refresh:
+        problems += machine.refresh_live(home, book, machine.usable_lanes(machine.registry(home))[0])
     own = book.own(machine.registry(home).names())
     problems += own.problems
     listing = book.listing()
-    rows = [*_rows(own, listing), *_matching(listing, word)]
+    lists = book.live_lists()
+    rows = [*_rows(own, listing), *_live_rows(lists, listing, word), *_matching(listing, word)]
     shown = [
         row for row in rows if word is None or any(word.lower() in str(row[key]).lower() for key in ("word", "model"))
     ]
     if options.json:
         catalogue = {"models": len(listing), "fetched_at": book.fetched_at(), "path": str(book.listing_path)}
-        answer_json({"models": shown, "catalogue": catalogue, "problems": problems})
+        live = {
+            lane: {"program": one.program, "models": list(one.models), "fetched_at": one.fetched_at}
+            for lane, one in lists.items()
+        }
+        answer_json({"models": shown, "catalogue": catalogue, "live": live, "problems": problems})
     else:
         _print(shown, len(listing), book.fetched_at())
+        for one in lists.values():
+            since = age(max(0.0, time.time() - one.fetched_at))
+            say(f"{one.program}'s own list: {len(one.models)} models, asked {since} ago")
         for problem in problems:
             say(f"problem: {problem}")
     return 1 if failed is not None else 0
@@ -100,6 +111,14 @@ def _matching(listing: Mapping[str, Listed], word: str | None) -> Iterable[dict[
     found = [model for model in listing if word.lower() in model.lower() and model not in ALIASES]
     for model in sorted(found)[:LISTED]:
         yield _row(model, model, "cc", None, LISTING, "text", listing)
+
+
+def _live_rows(lists: Mapping[str, Live], listing: Mapping[str, Listed], word: str | None) -> Iterable[dict[str, Any]]:
+    """Yield what CLIs listed themselves and holds ``word``."""
+    for lane, one in lists.items():
+        for model in one.models:
+            if word is not None and word.lower() in model.lower():
+                yield _row(model, model, lane, None, one.program, "text", listing)
 
 
 def _per_million(price: float | None) -> float | None:

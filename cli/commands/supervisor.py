@@ -17,7 +17,7 @@ from ..reach import Reach
 from ..render.lines import age
 from ..render.plain import one_line
 from ..tailing import added, tail
-from .logs import write
+from .logs import show
 
 
 @click.group(cls=Group)
@@ -115,10 +115,10 @@ def logs(options: Globals, lines: int, follows: bool) -> None:
     if options.json:
         answer_json({"log_path": path, "lines": data.decode("utf-8", "replace").splitlines()})
         return
-    write(data, raw=False)
+    show(data)
     if follows:
         for part in added(path, offset, lambda: False):
-            write(part, raw=False)
+            show(part)
 
 
 def _alive(seen: dict[str, Any]) -> bool:

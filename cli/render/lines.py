@@ -152,13 +152,25 @@ def receipt(job: Mapping[str, Any], cost: str | None = None) -> list[str]:
     reason = job.get("reason")
     first += ": " + (one_line(str(reason), 300) if reason else words_for(state))
     second = [model_words(job), token_words(job), cost or cost_words(job), acts(job)]
-    lines = [first, " · ".join(part for part in second if part)]
+    lines = [first, " · ".join(part for part in second if part), *attempt_lines(job)]
     note = str(job.get("note") or "")
     lines += model_lines(note)
     rest = "; ".join(part for part in note.split("; ") if not part.startswith(_MODEL_TAGS))
     if rest:
         lines.append(f"note: {one_line(rest, 300)}")
     return lines
+
+
+def attempt_lines(job: Mapping[str, Any]) -> list[str]:
+    """Return a line for each earlier attempt: where it was, how it ended, what it cost."""
+    return [
+        one_line(
+            f"attempt {over.get('attempt')}: {over.get('lane')} {over.get('model') or 'its own model'}, "
+            f"{over.get('outcome')} ({cost_words(over) or 'cost unknown'})",
+            300,
+        )
+        for over in job.get("hops") or ()
+    ]
 
 
 _MODEL_TAGS = ("[verified]", "[MODEL DRIFT]", "[WARNING]")

@@ -28,6 +28,7 @@ class Display:
         self._drawn = False
         self._began = time.monotonic()
         self._seen: dict[str, object] = {}
+        self._hops: dict[str, int] = {}
 
     @property
     def every_s(self) -> float | None:
@@ -36,12 +37,22 @@ class Display:
 
     def show(self, jobs: Sequence[Mapping[str, Any]]) -> None:
         """Show the jobs as they are now."""
+        if not self._quiet:
+            self._tell_moves(jobs)
         if self._live:
             self._draw(jobs)
         elif not self._quiet:
             for job in jobs:
                 if self._changed(job):
                     say(change_line(job))
+
+    def _tell_moves(self, jobs: Sequence[Mapping[str, Any]]) -> None:
+        """Say once of every attempt that is over why there is another: work is never moved in silence."""
+        for job in jobs:
+            hops, identifier = job.get("hops") or [], str(job.get("job_id"))
+            for over in hops[self._hops.get(identifier, 0) :]:
+                self.line(f">>> [moved] {one_line(str(over.get('why')), 300)}")
+            self._hops[identifier] = len(hops)
 
     def line(self, text: str) -> None:
         """Write a line of its own, above the live one."""

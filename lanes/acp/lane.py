@@ -21,6 +21,8 @@ from ..contract import (
     ProbeFacts,
     Readiness,
     ReadinessLevel,
+    SessionLaunch,
+    SessionTask,
     Task,
     Wall,
 )
@@ -28,6 +30,7 @@ from ..failures import classify as by_evidence
 from ..launching import missing_program, version_of
 from ..osrc_jsonl import OsrcParser
 from ..vehicles.acp.argv import VERBS, launch
+from ..vehicles.acp.session import over_acp
 
 PREFIX = "acp:"
 HINT = 'name the agent\'s command, for example: --lane "acp:gemini --acp"'
@@ -63,6 +66,7 @@ def lane_of(command: str) -> Lane | Refused:
         install=f"Install {program}, or name it by an absolute path.",
         binary=program,
         tested_versions=TESTED.get(PurePath(program).name, ()),
+        sessions={"acp": partial(session, words)},
         plan=partial(plan, words),
         probe=partial(probe, words),
     )
@@ -80,6 +84,14 @@ def plan(words: tuple[str, ...], task: Task, host: Host) -> Launch | Refused:
     if program is None:
         return missing_program(words[0], f"Install {words[0]}, or name it by an absolute path.")
     return launch(task, host, (program, *words[1:]))
+
+
+def session(words: tuple[str, ...], task: SessionTask, host: Host) -> SessionLaunch | Refused:
+    """Return the launch of a session with the agent."""
+    program = _program(words, host)
+    if program is None:
+        return missing_program(words[0], f"Install {words[0]}, or name it by an absolute path.")
+    return over_acp(task, (program, *words[1:]))
 
 
 def probe(words: tuple[str, ...], facts: ProbeFacts) -> Readiness:
@@ -127,6 +139,7 @@ LANE = Lane(
     # Many of them read nothing outside of their folder (gemini 0.61): skills go as text.
     mcp=True,
     no_resume="an agent has to be started anew for each job",
+    no_bundle="what an agent may read is its own affair",
     plan=partial(plan, ()),
     parser=parser,
     classify=classify,

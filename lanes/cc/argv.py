@@ -6,7 +6,16 @@ from ...messages.refusals import Refused
 from .. import openrouter
 from ..contract import Host, Launch, Task
 from ..launching import resumed
-from ..vehicles.claude_code.argv import EFFORTS, RESUME, THINKING_TOKENS, as_root, permissions, servers, start
+from ..vehicles.claude_code.argv import (
+    EFFORTS,
+    RESUME,
+    THINKING_TOKENS,
+    as_root,
+    instructions,
+    permissions,
+    servers,
+    start,
+)
 from ..vehicles.claude_code.gateway import STRIP, environment, sources
 
 
@@ -38,13 +47,15 @@ def plan(task: Task, host: Host) -> Launch | Refused:
         argv += ["--effort", EFFORTS[task.effort]]
         env_set["MAX_THINKING_TOKENS"] = str(tokens)
         notices = (*notices, f"effort {task.effort}: at most {tokens} thinking tokens, where the model heeds it.")
+    read, told = instructions(task, host)
     argv += [
+        *read,
         *servers(host, task.servers),
         *permissions(task.verb, host.environment.get("OSRC_ALLOWED_TOOLS"), task.servers),
     ]
     return Launch(
         argv=tuple(argv),
-        env_set=env_set | environment(base, key, model),
+        env_set=env_set | told | environment(base, key, model),
         env_strip=STRIP | {openrouter.KEY},
         stdin=prompt,
         notices=notices,

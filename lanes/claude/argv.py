@@ -6,7 +6,11 @@ from ...messages.refusals import Refused
 from ..catalog.pools import CLAUDE_KEY
 from ..contract import Host, Launch, Task
 from ..launching import NESTING, resumed
-from ..vehicles.claude_code.argv import EFFORTS, RESUME, as_root, permissions, servers, start
+from ..vehicles.claude_code.argv import EFFORTS, RESUME, as_root, instructions, permissions, servers, start
+
+OWN_SETTINGS = "--setting-sources=user"
+"""The person's settings, never the folder's. Seen on 2.1.332: those outrank the environment without being asked
+about, so that a repository could have the prompt and the token sent to a stranger, and run hooks."""
 
 
 def plan(task: Task, host: Host) -> Launch | Refused:
@@ -23,11 +27,16 @@ def plan(task: Task, host: Host) -> Launch | Refused:
         argv += ["--effort", EFFORTS[task.effort]]
         if EFFORTS[task.effort] != task.effort:
             notices.append(f"Claude Code has no effort {task.effort}; {EFFORTS[task.effort]} is used.")
+    told: dict[str, str] = {}
+    if not host.trust_folder:
+        read, told = instructions(task, host)
+        argv += [OWN_SETTINGS, *read]
     argv += [
         *servers(host, task.servers),
         *permissions(task.verb, host.environment.get("OSRC_ALLOWED_TOOLS"), task.servers),
     ]
     env_set, said = as_root(task, host)
+    env_set |= told
     notices += said
     by_key = bool(host.environment.get("ANTHROPIC_API_KEY"))
     if by_key:

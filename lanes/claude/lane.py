@@ -12,6 +12,8 @@ from ..launching import cli_readiness
 from ..vehicles.claude_code.argv import BINARY, INSTALL, MIN_VERSION, RESUME, TESTED_VERSIONS, VERBS
 from ..vehicles.claude_code.events import ClaudeParser
 from .argv import plan
+from .session import native
+from .terminal import terminal
 
 CREDENTIALS = ("~/.claude/.credentials.json", "~/.claude.json")
 KEYS = ("ANTHROPIC_API_KEY", "CLAUDE_CODE_OAUTH_TOKEN", "ANTHROPIC_AUTH_TOKEN")
@@ -62,6 +64,7 @@ LANE = Lane(
     skills=Road.BUNDLE,
     mcp=True,
     resume=RESUME,
+    sessions={"native": native, "pty": terminal},
     plan=plan,
     parser=parser,
     classify=classify,

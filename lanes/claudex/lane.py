@@ -34,6 +34,7 @@ from ..vehicles.claude_code.argv import (
     TESTED_VERSIONS,
     VERBS,
     as_root,
+    instructions,
     permissions,
     servers,
     start,
@@ -69,13 +70,15 @@ def plan(task: Task, host: Host) -> Launch | Refused:
         argv += ["--effort", EFFORTS[task.effort]]
         env_set["CLAUDE_CODE_ALWAYS_ENABLE_EFFORT"] = "1"
         notices = (*notices, *_said(task.effort))
+    read, told = instructions(task, host)
     argv += [
+        *read,
         *servers(host, task.servers),
         *permissions(task.verb, host.environment.get("OSRC_ALLOWED_TOOLS"), task.servers),
     ]
     return Launch(
         argv=tuple(argv),
-        env_set=env_set | environment(base, token, model),
+        env_set=env_set | told | environment(base, token, model),
         env_strip=STRIP | NESTING,
         stdin=prompt,
         notices=notices,

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from ...messages.vocabulary import Tier
 from ..catalog.pools import OWN_PROVIDER
-from ..contract import EffortSupport, Lane, Liveness, Parser, ProbeFacts, Readiness, Task, Wall
+from ..contract import EffortSupport, Lane, Liveness, Parser, ProbeFacts, Readiness, Road, Task, Wall
 from ..launching import cli_readiness
 from .argv import BINARY, INSTALL, VERBS, plan
 from .events import ClineParser
+from .folder import HEEDS
 from .phrases import classify
+from .session import over
 
 MIN_VERSION = (3, 0, 36)
 """Older ones don't keep plan mode in headless runs."""
@@ -55,6 +57,9 @@ LANE = Lane(
     credential_files=CREDENTIALS,
     default_tier=Tier.MID,
     no_resume="Cline takes one up only in its own screen (3.0.65), and its stream names none",
+    sessions={"acp": over},
+    heeds=HEEDS,
+    skills=Road.BUNDLE,
     plan=plan,
     parser=parser,
     classify=classify,

@@ -10,6 +10,8 @@ from ..launching import cli_readiness
 from ..vehicles.codex_cli.argv import BINARY, INSTALL, MIN_VERSION, RESUME, TESTED_VERSIONS, VERBS
 from ..vehicles.codex_cli.events import CodexParser
 from .argv import plan
+from .session import native
+from .terminal import terminal
 
 CREDENTIALS = ("~/.codex/auth.json",)
 KEYS = ("CODEX_API_KEY",)
@@ -52,6 +54,7 @@ LANE = Lane(
     default_tier=Tier.FRONTIER,
     skills=Road.BUNDLE,
     resume=RESUME,
+    sessions={"native": native, "pty": terminal},
     plan=plan,
     parser=parser,
     classify=classify,

@@ -94,6 +94,8 @@ def plan(task: Task, host: Host) -> Launch | Refused:
         argv += ["--model", task.model]
     if task.effort is not None:
         argv += ["--reasoning-effort", EFFORTS[task.effort]]
+    if task.skills:
+        argv.append("--add-dir={job}/skills")
     argv.append(f"--usage-output-file={{job}}/{REPORT}")
     own = bool(host.environment.get(PROVIDER))
     notices = (f"{PROVIDER} is set: that provider answers and bills the run, not GitHub Copilot.",) if own else ()

@@ -6,11 +6,13 @@ from dataclasses import replace
 
 from ...messages.vocabulary import Tier
 from ..catalog.pools import COPILOT_PLAN
-from ..contract import EffortSupport, Lane, Liveness, Parser, ProbeFacts, Readiness, Task
+from ..contract import EffortSupport, Lane, Liveness, Parser, ProbeFacts, Readiness, Road, Task
 from ..failures import classify
 from ..launching import cli_readiness
 from .argv import BINARY, INSTALL, PROVIDER, REPORT, RESUME, VERBS, plan
 from .events import CopilotParser
+from .session import over
+from .terminal import terminal
 
 MIN_VERSION = (1, 0, 0)
 TESTED_VERSIONS = ("1.0.102",)
@@ -64,6 +66,8 @@ LANE = Lane(
     report=REPORT,
     default_tier=Tier.MID,
     resume=RESUME,
+    sessions={"acp": over, "pty": terminal},
+    skills=Road.BUNDLE,
     plan=plan,
     parser=parser,
     classify=classify,

@@ -9,6 +9,7 @@ from ..contract import Ending, Lane, Liveness, Parser, ProbeFacts, Readiness, Ta
 from ..unseen import UNSEEN, readiness
 from .argv import BINARY, INSTALL, VERBS, plan
 from .events import CursorParser
+from .folder import HEEDS
 
 PHRASES: failures.Phrases = (
     (
@@ -57,6 +58,7 @@ LANE = Lane(
     billing=CURSOR_PLAN,
     liveness=Liveness(first_output_s=180.0),
     no_resume="it was not seen on a real cursor-agent",
+    heeds=HEEDS,
     plan=plan,
     parser=parser,
     classify=classify,

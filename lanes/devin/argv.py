@@ -42,6 +42,9 @@ _BY_EFFORT: Mapping[Effort, str] = {
     Effort.XHIGH: "max",
     Effort.MAX: "max",
 }
+NO_MODEL = "osrc-lists-models"
+LIST = ("--model", NO_MODEL, "--permission-mode", "auto", "--respect-workspace-trust", "false", "-p", "Reply with OK.")
+"""It has no command that lists its models, but names them when it refuses one that it does not have."""
 _SUFFIXES = ("-low", "-medium", "-high", "-max", "-none")
 _DEEPSEEK = "deepseek"
 _WEAK_AT_WORK = "swe-1.7"
@@ -56,6 +59,8 @@ def plan(task: Task, host: Host) -> Launch | Refused:
     if isinstance(prompt, Refused):
         return prompt
     model, notices = _model(task)
+    if model and host.catalogue and model not in host.catalogue:
+        notices = (*notices, f"Devin did not list {model} when it was last asked: osrc models --refresh")
     argv = [program, *(("--model", model) if model else ())]
     argv += ["--permission-mode", *_MODES[task.verb], "--respect-workspace-trust", "false"]
     return Launch(

@@ -6,10 +6,11 @@ from ...messages.lane_events import FailureKind
 from ...messages.vocabulary import Tier
 from .. import failures
 from ..catalog.pools import DEVIN_PLAN
-from ..contract import Ending, Lane, Liveness, Parser, ProbeFacts, Readiness, Task, Wall
+from ..contract import Ending, Lane, Listing, Liveness, Parser, ProbeFacts, Readiness, Task, Wall
+from ..listings import after_available
 from ..text import TextParser
 from ..unseen import UNSEEN, readiness
-from .argv import BINARY, INSTALL, VERBS, plan
+from .argv import BINARY, INSTALL, LIST, VERBS, plan
 
 PHRASES: failures.Phrases = (
     (
@@ -69,6 +70,7 @@ LANE = Lane(
     liveness=Liveness(streamed=False, stall_kill_floor_s=1800.0),
     default_tier=Tier.CAPABLE,
     no_resume="`devin -c` takes the last one of the folder, whichever that is",
+    listing=Listing(program=BINARY, argv=LIST, read=after_available),
     plan=plan,
     parser=parser,
     classify=classify,

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from ...messages.vocabulary import Tier
 from ..catalog.pools import FACTORY
-from ..contract import EffortSupport, Lane, Liveness, Parser, ProbeFacts, Readiness, Task
+from ..contract import EffortSupport, Lane, Liveness, Parser, ProbeFacts, Readiness, Road, Task
 from ..failures import classify
 from ..launching import cli_readiness
 from .argv import BINARY, INSTALL, VERBS, plan
 from .events import DroidParser
+from .folder import HEEDS
+from .session import over
 
 MIN_VERSION = (0, 200, 0)
 TESTED_VERSIONS = ("0.215.0",)
@@ -60,6 +62,9 @@ LANE = Lane(
     credential_files=CREDENTIALS,
     default_tier=Tier.MID,
     no_resume="Droid 0.215.0 needs its maker's server for it, and ends before the model is asked",
+    sessions={"acp": over},
+    heeds=HEEDS,
+    skills=Road.BUNDLE,
     plan=plan,
     parser=parser,
     classify=classify,

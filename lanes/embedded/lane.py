@@ -101,6 +101,7 @@ LANE = Lane(
     liveness=Liveness(first_output_s=600.0),
     default_tier=Tier.RAW,
     no_resume="a model in this process keeps none",
+    no_bundle="a model without tools reads no files",
     plan=plan,
     parser=parser,
     classify=classify,

@@ -92,7 +92,8 @@ def plan(task: Task, host: Host) -> Launch | Refused:
     prompt = prompt_bytes(task.prompt)
     if isinstance(prompt, Refused):
         return prompt
-    chosen = choose(task.model, task.effort, vehicle, host.environment)
+    listed = host.catalogue if vehicle is Vehicle.AGY else ()
+    chosen = choose(task.model, task.effort, vehicle, host.environment, listed)
     if vehicle is Vehicle.AGY:
         if task.conversation is not None:
             return Refused(
@@ -124,12 +125,10 @@ def _gemini(program: str, task: Task, prompt: bytes, chosen: Chosen, host: Host)
         argv += ["--allowed-mcp-server-names", "__none__"]
     if chosen.model is not None:
         argv += ["-m", chosen.model]
-    # An untrusted folder ends 0.61.0 with exit code 55. The variable is ignored by older versions; the flag is not.
-    env_set = {"GEMINI_CLI_TRUST_WORKSPACE": "true"}
-    if (key := host.secrets.get("GEMINI_API_KEY")) and not host.environment.get("GEMINI_API_KEY"):
-        env_set["GEMINI_API_KEY"] = key
-    billing, notice = _who_pays({**host.environment, **env_set})
+    env_set, billing, notice = own_environment(host)
     argv += GEMINI_FLAGS[task.verb]
+    if task.skills:
+        argv += ["--include-directories", "{job}/skills"]
     policy = POLICIES.get(task.verb)
     if policy is not None:
         argv += ["--policy", f"{{job}}/{policy.name}"]
@@ -144,7 +143,17 @@ def _gemini(program: str, task: Task, prompt: bytes, chosen: Chosen, host: Host)
     )
 
 
-def _who_pays(environment: Mapping[str, str]) -> tuple[Billing, tuple[str, ...]]:
+def own_environment(host: Host) -> tuple[dict[str, str], Billing, tuple[str, ...]]:
+    """Return what Gemini CLI gets in its environment, who pays then, and what to say of it."""
+    # An untrusted folder ends 0.61.0 with exit code 55. The variable is ignored by older versions; the flag is not.
+    env_set = {"GEMINI_CLI_TRUST_WORKSPACE": "true"}
+    if (key := host.secrets.get("GEMINI_API_KEY")) and not host.environment.get("GEMINI_API_KEY"):
+        env_set["GEMINI_API_KEY"] = key
+    billing, notice = who_pays({**host.environment, **env_set})
+    return env_set, billing, notice
+
+
+def who_pays(environment: Mapping[str, str]) -> tuple[Billing, tuple[str, ...]]:
     """Return who pays, in the order in which Gemini CLI reads its environment."""
     if environment.get("GOOGLE_GENAI_USE_GCA") == "true":
         return GOOGLE_PLAN, ()

@@ -5,12 +5,29 @@ from __future__ import annotations
 from ...messages.refusals import Refused
 from ...messages.vocabulary import Tier
 from ..catalog.pools import ANTIGRAVITY_PLAN
-from ..contract import EffortSupport, Lane, Liveness, Parser, ProbeFacts, Readiness, ReadinessLevel, Task, Wall
+from ..contract import (
+    EffortSupport,
+    Host,
+    Lane,
+    Listing,
+    Liveness,
+    Parser,
+    ProbeFacts,
+    Readiness,
+    ReadinessLevel,
+    Road,
+    Task,
+    Wall,
+)
 from ..launching import cli_readiness
+from ..listings import one_a_line
 from .argv import INSTALL, RESUME, VERBS, plan
+from .folder import HEEDS
 from .models import Vehicle, vehicle_of
 from .phrases import classify
+from .session import over
 from .sniff import GeminiParser
+from .terminal import terminal
 
 MIN_VERSION = (0, 50, 0)
 """Older ones have no plan mode for headless runs, or no ``--policy``."""
@@ -65,6 +82,11 @@ def _agy(facts: ProbeFacts) -> Readiness:
     )
 
 
+def road(host: Host) -> Road:
+    """Return how skills go: as files to Gemini CLI, which is told their folder; as text to ``agy``."""
+    return Road.BUNDLE if vehicle_of(host) is Vehicle.GEMINI else Road.TEXT
+
+
 LANE = Lane(
     name="gemini",
     provider="gemini",
@@ -89,6 +111,12 @@ LANE = Lane(
     credential_files=(AGY_STATE, GEMINI_SIGN_IN),
     default_tier=Tier.MID,
     resume=RESUME,
+    sessions={"acp": over, "pty": terminal},
+    heeds=HEEDS,
+    listing=Listing(program=Vehicle.AGY, argv=("models",), read=one_a_line),
+    skills=Road.BUNDLE,
+    road=road,
+    no_bundle="it goes as text to Antigravity CLI (agy), of which it was not seen",
     plan=plan,
     parser=parser,
     classify=classify,

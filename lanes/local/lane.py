@@ -155,6 +155,7 @@ LANE = Lane(
     liveness=Liveness(first_output_s=600.0),
     default_tier=Tier.BUDGET,
     no_resume="a server keeps none",
+    no_bundle="its model reads files only where it was given hands",
     plan=plan,
     parser=parser,
     classify=classify,

@@ -43,6 +43,9 @@ MODELS: Mapping[str, str] = {
 CONFIG = "OPENCODE_CONFIG_CONTENT"
 READ_AGENT = "OSRC_OPENCODE_READ_AGENT"
 USER_SERVERS = "OSRC_OPENCODE_USER_MCP"
+NO_FOLDER = {"OPENCODE_DISABLE_PROJECT_CONFIG": "1"}
+"""Seen on 1.18.33: a folder's ``opencode.json`` may send the person's provider key elsewhere, and starts servers and
+plugins by itself. This leaves its AGENTS.md out too, which is therefore named as an instruction."""
 TITLE = "Outsourcerer job"
 
 STRIP = NESTING | {
@@ -96,10 +99,14 @@ def plan(task: Task, host: Host) -> Launch | Refused:
         walled=host.walled,
         user_servers=host.environment.get(USER_SERVERS) == "1",
         inherited=host.environment.get(CONFIG),
+        readable="{job}/skills" if task.skills else None,
+        instructions=()
+        if host.trust_folder
+        else tuple(f"{folder}/AGENTS.md" for folder in host.project or (task.cwd,)),
     )
     return Launch(
         argv=tuple(argv),
-        env_set={CONFIG: rules, "OPENCODE_DISABLE_AUTOUPDATE": "1"},
+        env_set={CONFIG: rules, "OPENCODE_DISABLE_AUTOUPDATE": "1", **({} if host.trust_folder else NO_FOLDER)},
         env_strip=STRIP,
         stdin=prompt,
         notices=tuple(notices),

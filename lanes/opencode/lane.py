@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from ...messages.vocabulary import Tier
 from ..catalog.pools import OWN_PROVIDER
-from ..contract import EffortSupport, Lane, Liveness, Parser, ProbeFacts, Readiness, Task, Wall
+from ..contract import EffortSupport, Lane, Liveness, Parser, ProbeFacts, Readiness, Road, Task, Wall
 from ..launching import cli_readiness
 from .argv import BINARY, INSTALL, RESUME, VERBS, plan
 from .events import OpenCodeParser
 from .phrases import classify
+from .session import over
+from .terminal import terminal
 
 MIN_VERSION = (1, 1, 1)
 """Older ones have other permission rules."""
@@ -60,6 +62,8 @@ LANE = Lane(
     credential_files=CREDENTIALS,
     default_tier=Tier.MID,
     resume=RESUME,
+    sessions={"acp": over, "pty": terminal},
+    skills=Road.BUNDLE,
     plan=plan,
     parser=parser,
     classify=classify,

@@ -23,21 +23,37 @@ AGENT: Mapping[Verb, str] = {
 }
 """Names of our own, so that no agent of the user's is changed."""
 
-_ALLOW, _DENY = "allow", "deny"
+_ALLOW, _DENY, _ASK = "allow", "deny", "ask"
 _READ = ("read", "glob", "grep", "list", "lsp", "skill", "todowrite", "todoread", "webfetch", "websearch", "codesearch")
 _WORK = (*_READ, "edit", "bash", "task")
 
 
-def config(verb: Verb, *, walled: bool, user_servers: bool, inherited: str | None) -> str:
+def config(  # noqa: PLR0913  keyword-only parts of one configuration
+    verb: Verb,
+    *,
+    walled: bool,
+    user_servers: bool,
+    inherited: str | None,
+    instructions: tuple[str, ...] = (),
+    readable: str | None = None,
+) -> str:
     """Return the configuration for one run, as JSON that OpenCode lays over all others.
 
     ``walled``: the work tree is read-only for it whatever it does. ``user_servers``: tools that are not
     OpenCode's own may be used as well. ``inherited`` is what the caller had in that variable.
+    ``instructions``: files to be read beside those that the user's own configuration names.
+    ``readable``: a folder outside the work tree that may be read.
     """
-    rules = permission(verb, walled=walled, user_servers=user_servers)
+    rules: dict[str, Any] = permission(verb, walled=walled, user_servers=user_servers)
+    if readable is not None and verb is not Verb.YOLO:
+        rules["external_directory"] = {"*": _DENY, f"{readable}/*": _ALLOW}
     agent = {"mode": "primary", "description": "A delegate of Outsourcerer.", "permission": rules}
     own = {"autoupdate": False, "share": "disabled", "permission": rules, "agent": {AGENT[verb]: agent}}
-    return json.dumps(_over(_object(inherited), own), separators=(",", ":"))
+    base = _object(inherited)
+    if instructions:
+        theirs = base.get("instructions")
+        own["instructions"] = [*(theirs if isinstance(theirs, list) else ()), *instructions]
+    return json.dumps(_over(base, own), separators=(",", ":"))
 
 
 def permission(verb: Verb, *, walled: bool, user_servers: bool) -> dict[str, str]:
@@ -66,3 +82,10 @@ def _over(base: dict[str, Any], top: Mapping[str, Any]) -> dict[str, Any]:
     if isinstance(agents, dict):
         merged["agent"] = {**agents, **top["agent"]}
     return merged
+
+
+def asking(inherited: str | None) -> dict[str, Any]:
+    """Return the configuration of a session: what changes something is asked for, what reads is not."""
+    rules = {"*": _ASK, **dict.fromkeys(_READ, _ALLOW), "task": _ALLOW, "doom_loop": _ASK, "external_directory": _ASK}
+    own = {"autoupdate": False, "share": "disabled", "permission": rules, "agent": {}}
+    return _over(_object(inherited), own)

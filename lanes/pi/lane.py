@@ -6,11 +6,13 @@ from dataclasses import replace
 
 from ...messages.vocabulary import Tier
 from ..catalog.pools import OWN_PROVIDER
-from ..contract import EffortSupport, Lane, Liveness, Parser, ProbeFacts, Readiness, Task
+from ..contract import EffortSupport, Lane, Liveness, Parser, ProbeFacts, Readiness, Road, Task
 from ..failures import classify
 from ..launching import cli_readiness
 from .argv import BINARY, INSTALL, RESUME, VERBS, plan
 from .events import PiParser
+from .folder import HEEDS
+from .session import native
 
 MIN_VERSION = (0, 70, 0)
 TESTED_VERSIONS = ("0.73.1",)
@@ -74,6 +76,9 @@ LANE = Lane(
     credential_files=CREDENTIALS,
     default_tier=Tier.MID,
     resume=RESUME,
+    sessions={"native": native},
+    heeds=HEEDS,
+    skills=Road.BUNDLE,
     plan=plan,
     parser=parser,
     classify=classify,

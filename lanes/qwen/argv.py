@@ -65,6 +65,8 @@ def plan(task: Task, host: Host) -> Launch | Refused:
     argv = [program, "-o", "stream-json", *resumed(task, RESUME)]
     if host.environment.get("OSRC_QWEN_USER_MCP") != "1":
         argv += ["--allowed-mcp-server-names", "__none__"]
+    if task.skills:  # plan mode refuses to read anything outside of the work tree (seen on 0.24.4)
+        argv += ["--include-directories", "{job}/skills"]
     env_set: dict[str, str] = {}
     notices = []
     if task.model is not None:

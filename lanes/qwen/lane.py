@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from ...messages.vocabulary import Tier
 from ..catalog.pools import OWN_PROVIDER
-from ..contract import EffortSupport, Lane, Liveness, Parser, ProbeFacts, Readiness, Task
+from ..contract import EffortSupport, Lane, Liveness, Parser, ProbeFacts, Readiness, Road, Task
 from ..launching import cli_readiness
 from .argv import BINARY, INSTALL, RESUME, VERBS, environment_key, plan
 from .events import QwenParser
+from .folder import HEEDS
 from .phrases import classify
+from .session import over
+from .terminal import terminal
 
 MIN_VERSION = (0, 20, 0)
 TESTED_VERSIONS = ("0.24.4",)
@@ -53,6 +56,9 @@ LANE = Lane(
     credential_files=CREDENTIALS,
     default_tier=Tier.CAPABLE,
     resume=RESUME,
+    sessions={"acp": over, "pty": terminal},
+    heeds=HEEDS,
+    skills=Road.BUNDLE,
     plan=plan,
     parser=parser,
     classify=classify,

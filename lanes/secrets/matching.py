@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
 from typing import Any, Literal, NamedTuple
 
 import re2
@@ -20,7 +21,7 @@ _BEFORE = f"(?:^|[^A-Za-z0-9]|{_ESCAPED})"
 """What may stand before a token: what can't be part of one, or such a character escaped."""
 
 _BEFORE_WEAK = f"(?:^|[^A-Za-z0-9+/_-]|://|{_ESCAPED})"
-"""The same for a token with a short beginning: long random texts in base64 have such beginnings by chance."""
+"""The same for a token whose beginning is short, or letters alone: long texts in base64 have such ones by chance."""
 
 _KEY_SPAN = 64 * 1024
 """Longest private key that is looked for, in bytes."""
@@ -61,7 +62,7 @@ def spans_in(data: bytes) -> Iterator[Span]:
         start = max(beginning.start(1), beginning.start(2))
         at = start + 1
         for kind, whole in (*_BY_BEGINNING.get(data[start : start + 2], ()), *_BY_BEGINNING[b""]):
-            match = whole.match(data, start)
+            match = _whole(whole).match(data, start)
             if match is not None:
                 at = match.end()
                 if not is_filler(data[start:at]):
@@ -75,10 +76,11 @@ def spans_in(data: bytes) -> Iterator[Span]:
 def _around(data: bytes, at: int, number: int) -> Iterator[Span]:
     """Yield the token whose rare part starts at ``at``."""
     first = max(0, at - _REACH)
-    for match in _WHOLE[number].finditer(data[first : at + _REACH]):
+    kind, _, whole = ANCHORED[number]
+    for match in _whole(f"{_BEFORE}({whole})").finditer(data[first : at + _REACH]):
         start, end = match.span(1)
         if start <= at - first < end and not is_filler(data[first + start : first + end]):
-            yield Span(first + start, first + end, ANCHORED[number][0], "high")
+            yield Span(first + start, first + end, kind, "high")
 
 
 def counted(data: bytes) -> Iterator[Span]:
@@ -141,25 +143,31 @@ def compiled(pattern: str | bytes) -> Any:  # noqa: ANN401  google-re2 has no ty
     """Return ``pattern`` for bytes."""
     options = re2.Options()
     options.encoding = re2.Options.Encoding.LATIN1
-    options.max_mem = 64 << 20
+    options.max_mem = 8 << 20
     options.log_errors = False
     return re2.compile(pattern.encode("ascii") if isinstance(pattern, str) else pattern, options)
 
 
+@cache
+def _whole(pattern: str) -> Any:  # noqa: ANN401  google-re2 has no types
+    """Return a row's pattern, compiled when it is first needed: most never are."""
+    return compiled(pattern)
+
+
 def _beginnings() -> Any:  # noqa: ANN401  google-re2 has no types
     """Return the pattern that finds where a token may begin: small, so that it is one quick pass over any text."""
-    plain = re.compile(r"[A-Za-z0-9_:/-]{5,}")
-    rare = [start for _, start, _ in HIGH if plain.fullmatch(start) and not start.isalnum()]
-    weak = [start for _, start, _ in HIGH if start not in rare]
+    plain = {start: re.sub(r"\(\?:[^)]*\)\?|\[[^\]]*\]|[()?:]", "", start) for _, start, _ in HIGH}
+    rare = [start for start, text in plain.items() if len(text) >= 4 and not text.isalnum()]
+    weak = [start for start in plain if start not in rare]
     return compiled(f"{_BEFORE}({'|'.join(rare)})|{_BEFORE_WEAK}({'|'.join(weak)})")
 
 
-def _by_beginning() -> dict[bytes, list[tuple[str, Any]]]:
+def _by_beginning() -> dict[bytes, list[tuple[str, str]]]:
     """Return the rows by their first two characters; those that begin with a choice are under none."""
-    found: dict[bytes, list[tuple[str, Any]]] = {b"": []}
+    found: dict[bytes, list[tuple[str, str]]] = {b"": []}
     for kind, start, rest in HIGH:
         key = start[:2].encode() if start[:2].isalnum() and start[2:3] not in "?{" else b""
-        found.setdefault(key, []).append((kind, compiled(start + rest)))
+        found.setdefault(key, []).append((kind, start + rest))
     return found
 
 
@@ -173,7 +181,6 @@ def _grouped(pattern: Any, rows: Sequence[tuple[str, str]], data: bytes) -> Iter
 _BEGINNINGS = _beginnings()
 _BY_BEGINNING = _by_beginning()
 _ANCHORS = compiled("|".join(f"({anchor})" for _, anchor, _ in ANCHORED))
-_WHOLE = tuple(compiled(f"{_BEFORE}({whole})") for _, _, whole in ANCHORED)
 _REDACTED_LOW = compiled("|".join(pattern for _, pattern in REDACTED_LOW))
 _COUNTED = compiled("|".join(pattern for _, pattern in COUNTED))
 KEY_HEADER = compiled(PRIVATE_KEY_HEADER)

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from urllib.parse import quote
 
-from .matching import KEY_HEADER, Confidence, Span, counted, literals, merged, private_keys, spans_in
+from .matching import KEY_HEADER, Confidence, Span, compiled, counted, literals, merged, private_keys, spans_in
 from .rules import PRIVATE_KEY
 
 KNOWN_MIN = 6
@@ -29,6 +29,9 @@ _KEY_LINES = 4096
 """A private key has no more lines."""
 
 _KEY_LINE = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=\\\"',>|\t\r\n ")
+_INLINE_KEY = compiled(r"(?:(?:\\[nr])+[A-Za-z0-9+/=]*)*")
+"""A key's body where a line break is written as an escape."""
+
 _ARMOUR = (b"Proc-Type:", b"DEK-Info:", b"Version:", b"Comment:")
 _SEPARATORS = b" \t\"',;"
 
@@ -54,12 +57,20 @@ def find(text: str) -> tuple[Hit, ...]:
     return tuple(_in_characters(data, spans))
 
 
-def redact(text: str, known: Iterable[str] = ()) -> tuple[str, int]:
+def redact(text: str, known: Known | Iterable[str] = ()) -> tuple[str, int]:
     """Return ``text`` with each secret value replaced by its kind, and how many there were."""
     redactor = Redactor(known)
     data = text.encode("utf-8", "surrogatepass")
     clean = redactor.feed(data) + redactor.finish()
     return (clean.decode("utf-8", "surrogatepass"), redactor.count) if redactor.count else (text, 0)
+
+
+class Known:
+    """Values that were handed to somebody, ready to be looked for: as they are, percent-encoded and inside JSON."""
+
+    def __init__(self, values: Iterable[str]) -> None:
+        """Take them; each line of one counts by itself."""
+        self.pattern = literals(sorted(_forms(values), key=len, reverse=True))
 
 
 class Redactor:
@@ -68,9 +79,10 @@ class Redactor:
     MUST give the same bytes however the stream is cut. Holds back at most the line that is not yet complete.
     """
 
-    def __init__(self, known: Iterable[str] = ()) -> None:
-        """Take the values that were handed to somebody; each is also found percent-encoded and inside JSON."""
-        self._known = literals(sorted(_forms(known), key=len, reverse=True))
+    def __init__(self, known: Known | Iterable[str] = (), *, low: bool = True) -> None:
+        """``low``: also what may be a sample (a token of JSON, a password in an address, an authorization header)."""
+        self._known = (known if isinstance(known, Known) else Known(known)).pattern
+        self._low = low
         self._held = b""
         self._key_lines = 0
         self.count = 0
@@ -100,39 +112,56 @@ class Redactor:
     def _cut(self, window: bytes) -> int:
         """Return where a line too long to be looked at whole may be cut: never inside a value."""
         cut = max(window.rfind(bytes((byte,)), _WINDOW // 2, _WINDOW) for byte in _SEPARATORS) + 1 or _WINDOW
-        for span in self._spans(window):
-            if span.start < cut < span.end:
-                return span.start or span.end
+        headers = (match.span() for match in KEY_HEADER.finditer(window))
+        for start, end in (*(span[:2] for span in self._spans(window)), *headers):
+            if start < cut < end:
+                return int(start or end)
         return cut
 
     def _spans(self, data: bytes) -> list[Span]:
         known = () if self._known is None else self._known.finditer(data)
-        return merged([*(Span(match.start(), match.end(), "known", "high") for match in known), *spans_in(data)])
+        found = (span for span in spans_in(data) if self._low or span.confidence == "high")
+        return merged([*(Span(match.start(), match.end(), "known", "high") for match in known), *found])
 
     def _clean(self, lines: bytes) -> bytes:
         if not self._key_lines and b"PRIVATE KEY" not in lines:
             return self._replaced(lines)
-        return b"".join(map(self._line, lines.splitlines(keepends=True)))
+        parts: list[bytes] = []
+        at = 0
+        while at < len(lines):
+            at = self._in_key(lines, at, parts) if self._key_lines else self._outside(lines, at, parts)
+        return b"".join(parts)
 
-    def _line(self, line: bytes) -> bytes:
-        """Clean one line where a private key may begin, go on or end."""
-        if self._key_lines:
-            self._key_lines -= 1
-            closing = line.find(b"-----END")
-            if closing >= 0:
-                self._key_lines = 0
-                after = line.find(b"-----", closing + 8)
-                return self._line(line[after + 5 :] if after >= 0 else b"\n")
-            if (_KEY_LINE.issuperset(line) and len(line.split()) < 2) or line.lstrip().startswith(_ARMOUR):
-                return b""
-            self._key_lines = 0
-            return b"\n" * (line[:1] not in b" \t") + self._line(line)
-        header = KEY_HEADER.search(line)
+    def _outside(self, lines: bytes, at: int, parts: list[bytes]) -> int:
+        """Clean what comes before the next private key; return where that goes on behind its header."""
+        header = KEY_HEADER.search(lines, at)
         if header is None:
-            return self._replaced(line)
+            parts.append(self._replaced(lines[at:]))
+            return len(lines)
+        parts += (self._replaced(lines[at : header.start()]), _mark(PRIVATE_KEY))
         self.count += 1
         self._key_lines = _KEY_LINES
-        return self._replaced(line[: header.start()]) + _mark(PRIVATE_KEY) + self._line(line[header.end() :])
+        at = header.end()
+        end = _line_end(lines, at)
+        if lines.find(b"-----END", at, end) < 0:
+            at = _INLINE_KEY.match(lines, at).end()
+            if not _is_key(lines[at:end]):
+                self._key_lines = 0  # it ends where its line goes on with something else
+        return int(at)
+
+    def _in_key(self, lines: bytes, at: int, parts: list[bytes]) -> int:
+        """Pass over one line of a private key; return where to go on."""
+        end = _line_end(lines, at)
+        closing = lines.find(b"-----END", at, end)
+        if closing < 0 and (_is_key(lines[at:end]) or lines[at:end].lstrip().startswith(_ARMOUR)):
+            self._key_lines -= 1
+            return end
+        self._key_lines = 0
+        if closing < 0:
+            parts.append(b"\n")
+            return at
+        last = lines.find(b"-----", closing + 8, end)
+        return last + 5 if last >= 0 else end
 
     def _replaced(self, data: bytes) -> bytes:
         spans = self._spans(data)
@@ -146,6 +175,18 @@ class Redactor:
             at = span.end
         parts.append(data[at:])
         return b"".join(parts)
+
+
+def _line_end(lines: bytes, at: int) -> int:
+    """Return where the line ends in which ``at`` lies: behind its break, or before a further key's beginning."""
+    end = lines.find(b"\n", at) + 1 or len(lines)
+    further = lines.find(b"-----BEGIN", at, end)
+    return end if further <= at else further
+
+
+def _is_key(line: bytes) -> bool:
+    """Tell whether a line may be a part of a private key, or is empty."""
+    return _KEY_LINE.issuperset(line) and len(line.split()) < 2
 
 
 def _mark(rule: str) -> bytes:

@@ -78,6 +78,7 @@ LANE = Lane(
     secrets=(KEY,),
     liveness=Liveness(first_output_s=300.0),
     no_resume="its service keeps none",
+    no_bundle="a model without tools reads no files",
     plan=plan,
     parser=parser,
     classify=classify,

@@ -41,11 +41,12 @@ def test_two_jobs_in_one_folder_each_resume_their_own_thread(make_world, lane: s
     again = ask("continue", "one", "Which word was it?")
     assert (again["conversation"], again["lane"], again["verb"]) == (first["conversation"], lane, "run")
     assert again["job_id"] != first["job_id"]
+    assert (first["continues"], again["continues"]) == (None, first["job_id"])
     assert "walrus" in said(world)
     assert "pelican" not in said(world)
     assert "Which word was it?" in said(world)
 
-    other = ask("continue", second["job_id"], "And this one?")
+    other = ask("cont", second["job_id"], "And this one?")
     assert other["conversation"] == second["conversation"]
     assert "pelican" in said(world)
     assert "walrus" not in said(world)

@@ -5,13 +5,14 @@ Seen on Claude Code 2.1.332 and Codex 0.171.0.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from fakes.cli_jobs import CUT, SHORT_WINDOWS, Worlds
 from fakes.files import holding
-from fakes.real_clis import NESTED, World
+from fakes.real_clis import NESTED, World, why_absent
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(180)]
 
@@ -21,15 +22,23 @@ KEY = "sk-local-secret-key"
 BOTH = pytest.mark.parametrize("api", ["chat", "responses"])
 
 
-@pytest.fixture
-def local(make_world: Callable[[list[dict[str, Any]]], World]) -> World:
-    """A world whose only model is a server on this machine that wants a key."""
-    world = make_world([])
+def sign_in(world: World, _lane: str) -> dict[str, str]:
+    """Leave a server on this machine, which wants a key, as the only model."""
     for name in ACCOUNTS:
         del world.environ[name]
     world.server.key = KEY
     world.environ.update(OSRC_LOCAL_URL=world.server.url, OSRC_LOCAL_KEY=KEY, OSRC_POLL="0.5", **NESTED)
-    return world
+    return {}
+
+
+@pytest.fixture
+def local(worlds: Worlds) -> Iterator[World]:
+    """The world of a local model, which the tests of this file share."""
+    reason = why_absent()
+    if reason is not None:
+        pytest.skip(reason)
+    with worlds.lane("local", sign_in) as made:
+        yield made.world
 
 
 def working(repo: Path) -> list[dict[str, Any]]:
@@ -78,15 +87,14 @@ def test_a_server_that_fails(local: World) -> None:
 
 
 def test_a_dropped_stream_recovers(local: World) -> None:
-    local.server.steps = [{"text": "one two three four", "drop": True}, ANSWER]
+    local.server.steps = [CUT, ANSWER]
     job, done = local.job("edit", "-m", "local", "Do it.")
     assert (job["state"], done.returncode) == ("done", 0)
 
 
 def test_a_stall_ends_with_nothing_left(local: World) -> None:
     local.server.steps = [{"text": "one two three four", "stall": 60, "repeat": 0}]
-    windows = {"OSRC_STALL_WARN": "1", "OSRC_STALL_KILL": "3"}
-    job, done = local.job("edit", "-m", "local", "Do it.", **windows)
+    job, done = local.job("edit", "-m", "local", "Do it.", **SHORT_WINDOWS)
     assert (job["state"], done.returncode) == ("wedged", 125)
 
 

@@ -57,6 +57,8 @@ def devin(argv):
     parser.add_argument("--prompt-file")
     parser.add_argument("-p", "--print", nargs="?", const="", dest="prompt")
     options = parser.parse_args(argv)
+    if options.model == "osrc-lists-models":
+        sys.exit("\x1b[31mError:\x1b[0m unknown model osrc-lists-models. Available: glm-5.2, swe-1.7, kimi-k3-high.")
     prompt = options.prompt or Path(options.prompt_file).read_text()
     return prompt, options.permission_mode in ("accept-edits", "dangerous", "bypass"), "text", options.model
 

@@ -23,6 +23,11 @@ def main():
     if sys.argv[1:] == ["--version"]:
         print("1.0.0-fake")
         return 0
+    if sys.argv[1:] == ["models"]:
+        print(
+            "Models:\n  gemini-3.9-flash-low\n  gemini-3.9-flash-high  (newest)\n  gemini-3.1-pro-high\n  claude-sonnet-5"
+        )
+        return 0
     options = parse(sys.argv[1:])
     if isinstance(options, str):
         print(options, file=sys.stderr)

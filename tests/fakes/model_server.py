@@ -47,6 +47,8 @@ SIDE_TEXT = "A scripted title"
 TURNS = ("messages", "input", "contents")
 """Where the dialects keep the conversation."""
 SIDE_WORDS = ("[SUGGESTION MODE", "Generate a concise, single-line task title", "Managed memory has TWO directories")
+TITLES = "You are a title generator."
+"""How OpenCode 1.18.33 asks for a session's title, in its first message."""
 
 
 @dataclass(frozen=True)
@@ -307,7 +309,8 @@ def is_main(dialect: str, body: dict[str, Any]) -> bool:
     turns: list[Any] = next((body[name] for name in TURNS if body.get(name)), [""])
     last = "\n".join(strings(turns[-1:]))
     if dialect == "chat":
-        return not any(word in last for word in SIDE_WORDS)
+        titled = TITLES in "\n".join(strings(turns[:1]))
+        return not titled and not any(word in last for word in SIDE_WORDS)
     if dialect == "gemini":
         return bool(declared(body)) and (body.get("generationConfig") or {}).get("responseMimeType") is None
     structured = isinstance(body.get("text"), dict) and (body["text"].get("format") or {}).get("type") == "json_schema"

@@ -15,6 +15,8 @@ from outsourcerer.messages.facts import (
     JobCancelRequested,
     JobEnded,
     JobEnding,
+    JobHeld,
+    JobHopped,
     JobLaunching,
     JobProgressed,
     JobRemoved,
@@ -22,7 +24,7 @@ from outsourcerer.messages.facts import (
     JobStateChanged,
     SupervisorStarted,
 )
-from outsourcerer.messages.job import Cost, ExitStatus, Identity, JobRecord, Progress
+from outsourcerer.messages.job import Attempted, Cost, ExitStatus, Identity, JobRecord, Progress
 from outsourcerer.messages.vocabulary import JobState, Verb
 from outsourcerer.state.errors import StateError
 from outsourcerer.state.files import Files
@@ -141,6 +143,10 @@ def any_fact(name: str) -> st.SearchStrategy:
     )
     words = st.none() | st.text(max_size=8)
     identities = st.none() | st.builds(identity, st.integers(1, 1 << 22))
+    attempts = st.builds(
+        Attempted, attempt=st.integers(1, 3), lane=st.just("claude"), vehicle=st.just("claude"), why=st.just("moved")
+    )
+    overs = st.none() | attempts
     return st.one_of(
         st.builds(lambda label: JobAccepted(job_id=name, record=record(0, label=label)), words),
         st.builds(JobLaunching, job_id=st.just(name), attempt=st.integers(0, 3)),
@@ -161,6 +167,10 @@ def any_fact(name: str) -> st.SearchStrategy:
             revises=st.booleans(),
         ),
         st.builds(JobEnding, job_id=st.just(name), cause=st.text(max_size=8)),
+        st.builds(
+            JobHopped, job_id=st.just(name), over=overs, record=st.just(record(0, lane="codex")), why=st.just("moved")
+        ),
+        st.builds(JobHeld, job_id=st.just(name), until=st.just(NOW + 60), why=st.just("waits"), over=overs),
         st.builds(JobRemoved, job_id=st.just(name)),
         st.just(SupervisorStarted(pid=1, version="0")),
         st.just(ChildCrashed(child="x", error="y", restarted=True)),

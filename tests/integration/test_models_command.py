@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shlex
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +12,8 @@ import pytest
 from fakes.engine_clis import install
 from fakes.model_server import ModelServer
 from fakes.osrc_process import osrc, parsed
+
+FAKE_AGY = Path(__file__).parents[1] / "fakes" / "fake_agy.py"
 
 CATALOGUE = {
     "data": [
@@ -155,3 +159,37 @@ def test_a_plan_shows_no_key(home: Path, programs: dict[str, str]) -> None:
         planned = plan(home, "--lane", lane, "--effort", "high", **programs)
         assert "sk-or-test" not in json.dumps(planned)
         assert "OpenRouter" in planned["plan"]["cost"]
+
+
+def test_the_lists_of_agy_and_devin_are_asked_kept_and_used(home: Path, programs: dict[str, str]) -> None:
+    """Both programs are stand-ins made from public facts."""
+    agy = Path(programs["PATH"].partition(":")[0]) / "agy"
+    agy.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -I {shlex.quote(str(FAKE_AGY))} "$@"\n')
+    agy.chmod(0o755)
+    with ModelServer([]) as server:
+        server.catalogue = CATALOGUE
+        shown, code = models(home, "--refresh", "3.9-flash", **programs | {"OSRC_OPENROUTER_URL": server.url})
+    assert code == 0, shown
+    assert shown["problems"] == []
+    assert shown["live"]["gemini"]["models"][0] == "gemini-3.9-flash-low"
+    assert shown["live"]["devin"]["models"] == ["glm-5.2", "swe-1.7", "kimi-k3-high"]
+    assert shown["live"]["devin"]["fetched_at"] > 0
+    assert [row["from"] for row in shown["models"]] == ["agy", "agy"]
+    assert "gemini-3.9-flash" in plan(home, "-m", "gemini-flash", **programs)["plan"]["argv"]
+    (Path(programs["PATH"].partition(":")[0]) / "devin").write_text("#!/bin/sh\nexit 1\n")
+    again, _code = models(home, "--refresh", **programs)
+    assert any("devin gave no list" in problem for problem in again["problems"])
+    assert again["live"]["devin"]["models"] == shown["live"]["devin"]["models"]
+
+
+@pytest.mark.parametrize(("told", "said"), [((10.0, 2.5), 7.5), ((10.0, 10.0), 0.0), (None, None)])
+def test_lanes_show_tells_the_credits_that_are_left(
+    home: Path, programs: dict[str, str], told: tuple[float, float] | None, said: float | None
+) -> None:
+    with ModelServer([]) as server:
+        server.credits = told
+        here = programs | {"OSRC_OPENROUTER_URL": server.url}
+        assert parsed(osrc(home, "lanes", "show", "cc", "--json", **here))["credits_usd"] == said
+        shown = osrc(home, "lanes", "show", "codexor", **here).stdout.decode()
+    words = {7.5: "$7.50 left", 0.0: "used up", None: "unknown"}[said]
+    assert words in next(line for line in shown.splitlines() if line.startswith("credits:"))

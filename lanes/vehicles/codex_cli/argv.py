@@ -60,12 +60,12 @@ def command(program: str, task: Task, *, user_config: bool) -> tuple[list[str], 
         argv += ["-m", task.model]
     notices: list[str] = []
     if task.effort is not None:
-        effort, notices = _effort(task.effort, task.model)
+        effort, notices = effort_word(task.effort, task.model)
         argv += ["-c", f'model_reasoning_effort="{effort}"']
     return argv, notices
 
 
-def _effort(effort: Effort, model: str | None) -> tuple[str, list[str]]:
+def effort_word(effort: Effort, model: str | None) -> tuple[str, list[str]]:
     """Return the word Codex takes, and what to say if it is another."""
     name = (model or "").lower()
     if effort is Effort.MINIMAL and (name.startswith("gpt-6") or "astra" in name):

@@ -92,14 +92,14 @@ def test_a_told_message_that_raises_is_a_crash(tree, raised):
     assert (down.child, down.incarnation) == ("worker", 1)
     assert down.error.startswith(type(raised).__name__)
     assert not handle.alive
-    assert ask(other, "echo", 5) == "echo", "SystemExit of one must not stop the others"
+    assert ask(other, "echo", 30) == "echo", "SystemExit of one must not stop the others"
     assert log
 
 
 @pytest.mark.parametrize("raised", RAISED, ids=lambda e: type(e).__name__)
 def test_an_asked_message_that_raises_is_the_same_crash(tree, raised):
     handle, _ = worker(tree)
-    answer = ask(handle, raised, 5)
+    answer = ask(handle, raised, 30)
     assert isinstance(answer, Refused)
     assert answer.code is RefusalCode.SUPERVISOR_BUSY, "it may have been done"
     assert handle.wait_down(30)
@@ -180,7 +180,7 @@ def test_queries_whose_answer_was_put_off_are_refused_at_the_end(tree):
 
 def test_the_first_answer_counts(tree):
     handle, _ = worker(tree)
-    assert ask(handle, "twice", 5) == 1
+    assert ask(handle, "twice", 30) == 1
 
 
 def test_an_answer_given_is_not_overwritten_by_a_crash():

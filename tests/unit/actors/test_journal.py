@@ -243,6 +243,20 @@ def test_a_damaged_store_is_a_crash(bench):
     assert "damaged" in eventually(lambda: bench.heard)[0].error
 
 
+def test_a_crash_with_something_in_hand_does_not_lock_the_next_one_out(bench):
+    barrier = bench.hold()
+    lost = bench.append(fact("lost"))
+    bench.journal.tell(object())  # it waits behind the other, so that one is not committed yet
+    barrier.leave.set()
+    assert bench.journal.wait_down(30)
+    following = Store.open(bench.path, now=NOW)
+    following.append((fact("next"),), NOW)
+    following.commit()
+    following.close()
+    assert bench.causes() == ["held", "next"]
+    assert lost not in bench.committed()
+
+
 def test_an_ordered_stop_writes_what_is_in_hand_and_closes(bench):
     barrier = bench.hold()
     bench.append(fact("last"))

@@ -175,9 +175,10 @@ def test_a_wave_never_overshoots_a_quota(bench):
 
     def one(number):
         begin.wait(20)
-        with bench.book.reserved("claude" if number % 2 else "cc", "sonnet") as hindrance:
-            (refused if hindrance else entered).append(number)
-            leave.wait(20)
+        hindrance = bench.book.take(str(number), "claude" if number % 2 else "cc", "sonnet")
+        (refused if hindrance else entered).append(number)
+        leave.wait(20)
+        bench.book.give_back(str(number))
 
     threads = [threading.Thread(target=one, args=(number,)) for number in range(40)]
     for thread in threads:
@@ -186,8 +187,7 @@ def test_a_wave_never_overshoots_a_quota(bench):
     for thread in threads:
         thread.join(20)
     assert (len(entered), len(refused)) == (7, 33)
-    with bench.book.reserved("claude", "sonnet") as hindrance:
-        assert hindrance is None  # given back by all: nothing was committed
+    assert bench.book.take("late", "claude", "sonnet") is None  # given back by all: nothing was committed
 
 
 @given(st.lists(st.tuples(st.sampled_from(["commit", "drop"]), st.sampled_from(["a", "b"])), max_size=20))
@@ -200,13 +200,14 @@ def test_reservations_and_commits_add_up_to_the_quota_and_never_to_more(tmp_path
     store.commit()
     committed = 0
     for number, (act, lane) in enumerate(acts):
-        with book.reserved(lane, "sonnet") as hindrance:
-            assert (hindrance is None) == (committed < 4)
-            if hindrance is None and act == "commit":
-                job = record(number, lane=lane, model="sonnet")
-                store.append([JobAccepted(job_id=job_id(number), record=job)], clock.now().wall)
-                store.commit()
-                committed += 1
+        hindrance = book.take(job_id(number), lane, "sonnet")
+        assert (hindrance is None) == (committed < 4)
+        if hindrance is None and act == "commit":
+            job = record(number, lane=lane, model="sonnet")
+            store.append([JobAccepted(job_id=job_id(number), record=job)], clock.now().wall)
+            store.commit()
+            committed += 1
+        book.give_back(job_id(number))
     assert committed <= 4
     assert book.state()[1][0].used == committed
     store.close()

@@ -117,7 +117,7 @@ class Tree:
 
     def incarnation(self, name: str):
         handle = self.directory.find(name)
-        return None if handle is None or not handle.alive else ask(handle, "echo", 5)
+        return None if handle is None or not handle.alive else ask(handle, "echo", 30)
 
     def back(self, name: str, incarnation: int, step: float = 0.05) -> None:
         """Let time pass until a child stands again."""
@@ -166,7 +166,7 @@ def test_restart_types(tree, restart, by, again):
     else:
         tree.clock.advance(60)
         tree.settle()
-        assert ask(tree.top, "children", 5) == ["b"]
+        assert ask(tree.top, "children", 30) == ["b"]
     error = "ValueError: boom" if by == "crash" else "stopped" if again else None
     assert tree.only("ended") == [("ended", "a", error, again)]
     assert tree.incarnation("b") == 1
@@ -412,10 +412,10 @@ def probe_rounds(tree, count: int, *, stuck: str) -> None:
     """Let probes come and be answered by all but one child."""
     for _ in range(count):
         tree.clock.advance(30.0)
-        for name in ask(tree.top, "children", 5):
+        for name in ask(tree.top, "children", 30):
             if name != stuck:
-                ask(tree.directory.find(name), "echo", 5)
-        ask(tree.top, "children", 5)
+                ask(tree.directory.find(name), "echo", 30)
+        ask(tree.top, "children", 30)
 
 
 def test_a_stalled_child_is_set_aside_and_replaced_and_its_late_words_are_ignored(tree):
@@ -455,7 +455,7 @@ def test_who_answers_is_not_stalled_and_who_is_never_probed_neither(tree):
     barrier = stall(tree, "b")
     for _ in range(10):
         probe_rounds(tree, 1, stuck="b")
-        assert ask(tree.directory.find("a"), "echo", 5)
+        assert ask(tree.directory.find("a"), "echo", 30)
     assert tree.directory.find("b").alive
     assert tree.incarnation("a") == 1
     barrier.leave.set()
@@ -470,7 +470,7 @@ def test_a_pause_of_everything_is_nobodys_stall(tree):
     with tree.clock._lock:
         tree.clock._now = replace(tree.clock._now, mono=tree.clock._now.mono + 9 * 3600)
     tree.clock.advance(2.0)
-    ask(tree.top, "children", 5)
+    ask(tree.top, "children", 30)
     assert tree.directory.find("a").alive
     barrier.leave.set()
     for _ in range(3):

@@ -6,6 +6,7 @@ import base64
 import json
 import os
 import pty
+import random
 import select
 import signal
 import stat
@@ -18,6 +19,7 @@ from pathlib import Path
 import pytest
 from fakes.fake_gateway import PLAN, FakeGateway, job, job_id
 from fakes.osrc_process import environment, osrc, parsed, shown, start, until
+from fakes.secret_corpus import SECRETS
 from outsourcerer.cli import client
 from outsourcerer.cli.main import run
 
@@ -554,7 +556,7 @@ def test_explain_and_classify(gateway: FakeGateway, tmp_path: Path) -> None:
     assert "boom" in text
     assert "\x1b" not in text
     assert "(not recorded)" in text
-    assert osrc(gateway.home, "classify", FIRST).stdout == b"RETRY-DIFFERENT-LANE\tpermission-blocked\n"
+    assert osrc(gateway.home, "classify", FIRST).stdout == b"RETRY-DIFFERENT-LANE\twedge:permission-blocked\n"
     nothing = osrc(gateway.home, "classify", "nosuch")
     assert (nothing.returncode, nothing.stdout) == (0, b"REAL-FAIL\tno-job-dir\n")
     finish(gateway, FIRST, state="done?", exit=2)
@@ -675,3 +677,22 @@ def test_hot_paths_import_next_to_nothing(gateway: FakeGateway) -> None:
             name for name in new if name.startswith(("outsourcerer.state", "outsourcerer.lanes", "outsourcerer.actors"))
         ]
         assert len([name for name in new if name.startswith("outsourcerer.cli.commands.")]) == 1
+
+
+def test_logs_hide_secrets_and_raw_ones_do_not(gateway: FakeGateway, tmp_path: Path) -> None:
+    token = SECRETS["npm"](random.Random(1))
+    log = tmp_path / "out.log"
+    log.write_text(f"it is {token[:9]}\x1b[0m{token[9:]}\nlast, unfinished {token}")
+    gateway.jobs[FIRST] = job(FIRST, log_path=str(log))
+    hidden = b"it is [redacted:npm-token]\nlast, unfinished [redacted:npm-token]"
+    assert osrc(gateway.home, "logs", FIRST).stdout == hidden
+    assert token not in str(parsed(osrc(gateway.home, "logs", "--json", FIRST)))
+    assert token.encode() in osrc(gateway.home, "logs", "--raw", FIRST).stdout
+
+
+def test_an_error_repeats_no_secret(gateway: FakeGateway) -> None:
+    token = SECRETS["npm"](random.Random(1))
+    for words in (("status", token), ("status", "--json", f"--{token}"), ("run", "--task-file", f"/nowhere/{token}")):
+        done = osrc(gateway.home, *words)
+        assert done.returncode
+        assert token.encode() not in done.stdout + done.stderr, shown(done)

@@ -171,3 +171,27 @@ def test_what_public_repositories_hold_is_clean_as_text_too():
     names = ["task", "token", "disk", "risk", "key", "pypi_upload", "npm_config", "ghp", "sk_test", "xoxb_like"]
     code = [f"const {rnd.choice(names)}_{n} = get('{rnd.choice(names)}-{uuid(rnd)}');" for n in range(3000)]
     assert high("\n".join([*blobs, *lines, *code])) == []
+
+
+def test_a_key_inside_json_is_taken_out_and_the_json_stays_one():
+    key = private_key("RSA ")(random.Random(4))
+    for text in (key, key[:300], f"before {key} after {SECRETS['npm'](random.Random(1))}"):
+        clean, count = redact(json.dumps({"text": text, "n": 1}) + "\n")
+        assert count
+        assert json.loads(clean)["n"] == 1
+        assert text[40:90] not in json.loads(clean)["text"]
+
+
+def test_a_sample_may_stay_where_asked_for():
+    text = b"postgres://app:s3cr3tpw@db/x and " + SECRETS["npm"](random.Random(1)).encode()
+    redactor = Redactor(low=False)
+    assert redactor.feed(text) + redactor.finish() == b"postgres://app:s3cr3tpw@db/x and [redacted:npm-token]"
+
+
+@pytest.mark.parametrize(
+    "unit", ["sk-", "-----BEGIN RSA PRIVATE" + " KEY-----", "-----END", "eyJ", "://a:b@", "hvs.", "\\n"]
+)
+def test_hostile_text_is_got_through(unit: str):
+    for text in (unit * 3000, f"{unit}\n" * 3000):
+        find(text)
+        assert "PRIVATE KEY-----" not in redact(text)[0]

@@ -27,14 +27,16 @@ def flags(plan: Launch) -> str:
     return " ".join(plan.argv[1:])
 
 
+OWN_SETTINGS = "--setting-sources=user --add-dir /w"
+READS_CLAUDE_MD = {"CLAUDE_CODE_ADDITIONAL_DIRECTORIES_CLAUDE_MD": "1"}
 EMPTY_MCP = '--strict-mcp-config --mcp-config {"mcpServers":{}}'
 
 
 def test_claude_read_only_is_a_wall_of_missing_tools() -> None:
     for verb in (Verb.RUN, Verb.EXPLORE):
         assert flags(launch("claude", verb)) == (
-            f"-p --output-format stream-json --verbose {EMPTY_MCP} --tools Read,Grep,Glob --allowedTools Read,Grep,Glob"
-            ' --settings {"disableAllHooks":true}'
+            f"-p --output-format stream-json --verbose {OWN_SETTINGS} {EMPTY_MCP}"
+            ' --tools Read,Grep,Glob --allowedTools Read,Grep,Glob --settings {"disableAllHooks":true}'
         )
 
 
@@ -50,10 +52,17 @@ def test_claude_writes_with_the_tools_it_needs() -> None:
 def test_claude_yolo_as_root_says_what_it_does() -> None:
     plan = launch("claude", Verb.YOLO, host(root=True))
     assert "--dangerously-skip-permissions" in plan.argv
-    assert plan.env_set == {"IS_SANDBOX": "1"}
+    assert plan.env_set == {"IS_SANDBOX": "1"} | READS_CLAUDE_MD
     assert "root" in plan.notices[0]
-    assert launch("claude", Verb.YOLO).env_set == {}
-    assert launch("claude", Verb.EDIT, host(root=True)).env_set == {}
+    assert launch("claude", Verb.YOLO).env_set == READS_CLAUDE_MD
+    assert launch("claude", Verb.EDIT, host(root=True)).env_set == READS_CLAUDE_MD
+
+
+def test_claude_heeds_the_folders_settings_only_where_it_is_trusted() -> None:
+    trusted = Host(environment={}, executables=PROGRAMS, trust_folder=True)
+    assert "--setting-sources=user" not in launch("claude", where=trusted).argv
+    inside = Host(environment={}, executables=PROGRAMS, project=("/w/sub", "/w"))
+    assert "--add-dir /w/sub --add-dir /w " in flags(launch("claude", where=inside))
 
 
 def test_claude_has_no_sandbox_for_research() -> None:

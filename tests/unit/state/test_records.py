@@ -6,13 +6,15 @@ from outsourcerer.messages.facts import (
     JobCancelRequested,
     JobEnded,
     JobEnding,
+    JobHeld,
+    JobHopped,
     JobLaunching,
     JobProgressed,
     JobRemoved,
     JobSpawned,
     JobStateChanged,
 )
-from outsourcerer.messages.job import Cost, ExitStatus, Progress
+from outsourcerer.messages.job import Attempted, Cost, ExitStatus, Progress
 from outsourcerer.messages.vocabulary import JobState
 from outsourcerer.state.records import apply
 
@@ -127,3 +129,31 @@ def test_any_order_of_facts_makes_sense(facts):
             assert found.job_id == NAME
             assert found.state.terminal == (found.ended is not None)
             assert found.state.terminal == (found.exit is not None)
+
+
+def test_a_hop_changes_where_a_job_runs_and_nothing_of_what_was_asked_for():
+    over = Attempted(attempt=1, lane="claude", vehicle="claude", outcome="plan-limit", why="moved")
+    asked = record(
+        label="mine", cancel_requested=True, attempt=1, started=NOW, model_observed="opus", ending="stall-kill"
+    )
+    new = record(lane="codex", vehicle="codex", model="gpt-5.6-sol", marker_id="another", label="not mine")
+    moved = apply(asked, JobHopped(job_id=job_id(), over=over, record=new, why="moved"), NOW)
+    assert (moved.lane, moved.model, moved.marker_id, moved.label) == ("codex", "gpt-5.6-sol", "another", "mine")
+    assert (moved.cancel_requested, moved.started, moved.attempt) == (True, NOW, 1)
+    assert (moved.model_observed, moved.ending, moved.delegate) == (None, None, None)
+    assert moved.hops == (over,)
+    assert apply(moved, JobHopped(job_id=job_id(), over=over, record=new, why="again"), NOW).hops == (over,)
+
+
+def test_a_job_that_is_held_has_no_process_and_is_launched_anew():
+    over = Attempted(attempt=1, lane="claude", vehicle="claude", outcome="plan-limit", why="waits")
+    running = record(state=JobState.RUNNING, attempt=1, delegate=identity(3), shim=identity(4))
+    held = apply(running, JobHeld(job_id=job_id(), until=NOW + 9, why="waits", over=over), NOW)
+    assert (held.state, held.wake_at, held.delegate, held.reason) == (JobState.WAITING_LIMIT, NOW + 9, None, "waits")
+    launched = apply(held, JobLaunching(job_id=job_id(), attempt=2), NOW)
+    assert (launched.state, launched.wake_at, launched.reason, launched.hops) == (
+        JobState.LAUNCHING,
+        None,
+        None,
+        (over,),
+    )

@@ -21,6 +21,7 @@ CONTRACT = {
     "model",
     "model_observed",
     "conversation",
+    "continues",
     "tier",
     "effort",
     "state",
@@ -36,6 +37,8 @@ CONTRACT = {
     "progress",
     "cost",
     "supervision",
+    "hops",
+    "wake_at",
     "result_path",
     "log_path",
     "note",
@@ -139,3 +142,11 @@ def test_a_job_without_processes_or_with_an_end_is_left_alone():
     assert is_live(plain())
     assert not is_live(plain(state=JobState.DONE))
     assert derive({"state": "running", "shim": {"pid": "x"}}, looking())["supervision"] == "none"
+
+
+def test_an_earlier_attempt_is_shown_whole_and_says_where_its_log_is():
+    over = {"attempt": 1, "lane": "claude", "outcome": "plan-limit", "why": "moved", "cost": {"kind": "plan"}}
+    (shown,) = job_object({**plain(), "hops": [over], "wake_at": NOW}, "/home/x", NOW)["hops"]
+    assert (shown["lane"], shown["outcome"], shown["cost"]["kind"]) == ("claude", "plan-limit", "plan")
+    assert (shown["model"], shown["cost"]["cash_usd"]) == (None, None)
+    assert shown["log_path"] == f"/home/x/jobs/{job_id()}/attempts/1/out.log"

@@ -1,0 +1,208 @@
+"""What the session commands do: from a command to its reply. Runs in a thread that may block."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from typing import assert_never
+
+from ..messages.refusals import RefusalCode, Refused
+from ..messages.replies import IsGiven, Planned, Reply, SessionIsAccepted, SessionViews
+from ..messages.session import (
+    Answer,
+    SessionCommand,
+    SessionRecord,
+    SessionRelaunch,
+    SessionRequest,
+    SessionSend,
+    SessionStart,
+    SessionSteer,
+    SessionStop,
+    ViewSessions,
+)
+from ..state.session_folder import SessionFolder
+from ..state.session_views import session_object
+from ..state.store import Reader
+from .base import ask
+from .intake import read_plan_file
+from .lane_book import LaneBook
+from .services import Services
+from .session import Give, Given, StopSession, ended
+from .session_intake import SessionDraft, create_session, draft_session, write_launch
+from .session_names import session_actor
+from .sessions import AdoptSession, RelaunchSession, StartSession
+
+ASK_S = 30.0
+PLAN = "plan.json"
+
+
+class SessionDesk:
+    """See the module."""
+
+    def __init__(self, services: Services, book: LaneBook) -> None:
+        self.services = services
+        self._book = book
+        self._root = os.fspath(services.home.root)
+
+    def answer(self, command: SessionCommand) -> Reply:
+        """Return the reply to one command."""
+        match command:
+            case SessionStart(request=request):
+                return self._start(request, dry_run=command.dry_run)
+            case SessionSend():
+                return self._send(command)
+            case SessionSteer():
+                return self._steer(command)
+            case SessionRelaunch():
+                return self._relaunch(command)
+            case SessionStop(session=session):
+                return self._stop(session)
+            case ViewSessions():
+                return self._views(command)
+            case _:
+                assert_never(command)
+
+    def live(self) -> int:
+        """Return how many sessions are in the middle of something."""
+        with Reader(self.services.home.database) as reader:
+            return sum(row.get("state") not in ("idle", "unknown") for row in reader.live_sessions())
+
+    # --- starting
+
+    def _start(self, request: SessionRequest, *, dry_run: bool) -> Reply:
+        if self.services.stopping.is_set():
+            return Refused(code=RefusalCode.STOPPING, message="the supervisor is stopping", hint="try again")
+        if request.session_id is not None and not dry_run and (known := self._asked_before(request.session_id)):
+            return known
+        draft = draft_session(request, self.services.home, self._book.registry(), models=self.services.models)
+        if isinstance(draft, Refused):
+            return draft
+        if dry_run:
+            return Planned(plan=draft.plan)
+        record, folder = create_session(draft, self.services.home, umask=self.services.umask)
+        folder.write_json(PLAN, draft.plan.model_dump(mode="json"))
+        named = request.name is not None
+        answer = ask(self.services.directory.find("sessions"), StartSession(record, named), ASK_S)
+        if isinstance(answer, Refused):
+            if answer.code is not RefusalCode.SUPERVISOR_BUSY:
+                folder.remove()
+            return answer
+        return self._accepted(answer, draft)
+
+    def _accepted(self, record: SessionRecord, draft: SessionDraft) -> Reply:
+        return SessionIsAccepted(session=self._object(record.model_dump(mode="json")), plan=draft.plan)
+
+    def _asked_before(self, session_id: str) -> Reply | None:
+        """Return the answer to a request that was taken already, though the client never heard of it."""
+        with Reader(self.services.home.database) as reader:
+            row = reader.session(session_id)
+        plan = read_plan_file(self.services.home.session_dir(session_id) / PLAN) if row is not None else None
+        return SessionIsAccepted(session=self._object(row), plan=plan) if row is not None and plan is not None else None
+
+    def _relaunch(self, command: SessionRelaunch) -> Reply:
+        record = self._record(command.session)
+        if isinstance(record, Refused):
+            return record
+        if not record.state.ended:
+            message = f"the session {record.name} runs"
+            return Refused(code=RefusalCode.NOT_FINISHED, message=message, hint=f"osrc session stop {record.name}")
+        request = SessionRequest(
+            lane=record.lane,
+            transport=record.transport,
+            model=record.model,
+            effort=record.effort,
+            cwd=record.cwd,
+            continues=record.session_id if record.conversation is not None else None,
+            captain=record.captain,
+            environment=command.environment,
+        )
+        draft = draft_session(request, self.services.home, self._book.registry(), models=self.services.models)
+        if isinstance(draft, Refused):
+            return draft
+        folder = SessionFolder(self.services.home.session_dir(record.session_id))
+        attempt = record.attempt + 1
+        write_launch(
+            folder, draft, self.services.home, attempt=attempt, first=record.given + 1, umask=self.services.umask
+        )
+        again = RelaunchSession(record.session_id, attempt)
+        answer = ask(self.services.directory.find("sessions"), again, ASK_S)
+        return answer if isinstance(answer, Refused) else self._accepted(answer, draft)
+
+    # --- giving
+
+    def _send(self, command: SessionSend) -> Reply:
+        entry = {"text": command.text, "interrupt": command.interrupt}
+        return self._give(command.session, Give(command.send_id, "send", entry, chars=len(command.text)))
+
+    def _steer(self, command: SessionSteer) -> Reply:
+        fields = command.action.model_dump(mode="json")
+        op = str(fields.pop("op"))
+        words = command.action.choice if isinstance(command.action, Answer) else ""
+        shown = None if isinstance(command.action, Answer) else json.dumps(fields)
+        return self._give(command.session, Give(command.send_id, op, fields, shown=shown, chars=len(words)))
+
+    def _give(self, session_id: str, give: Give) -> Reply:
+        answer = self._ask(session_id, give)
+        if not isinstance(answer, Given):
+            return answer
+        return IsGiven(session_id=session_id, number=answer.number, send_id=give.send_id, repeated=answer.repeated)
+
+    def _stop(self, session_id: str) -> Reply:
+        record = self._record(session_id)
+        if isinstance(record, Refused):
+            return record
+        if not record.state.ended:
+            answer = self._ask(session_id, StopSession("stopped on request"))
+            if isinstance(answer, Refused):
+                return answer
+        return self._views(ViewSessions(session=session_id))
+
+    def _ask(self, session_id: str, body: object) -> Given | Refused:
+        """Ask a session's actor; one that nobody looks after is taken up first."""
+        record = self._record(session_id)
+        if isinstance(record, Refused):
+            return record
+        if record.state.ended:
+            return ended(record)
+        handle = self.services.directory.find(session_actor(session_id))
+        if handle is None:
+            adopted = ask(self.services.directory.find("sessions"), AdoptSession(session_id), ASK_S)
+            if isinstance(adopted, Refused):
+                return adopted
+            handle = self.services.directory.find(session_actor(session_id))
+        if handle is None:
+            message = f"another supervisor looks after the session {record.name}"
+            return Refused(code=RefusalCode.SUPERVISOR_BUSY, message=message, hint="osrc supervisor status")
+        answer: Given | Refused = ask(handle, body, ASK_S)
+        return answer
+
+    # --- looking
+
+    def _views(self, command: ViewSessions) -> Reply:
+        with Reader(self.services.home.database) as reader:
+            if command.session is None:
+                rows, omitted = reader.sessions(command.limit)
+                return SessionViews(sessions=tuple(map(self._object, rows)), omitted=omitted)
+            found = reader.resolve_session(command.session)
+        if len(found) > 1:
+            some = ", ".join(str(row["session_id"]) for row in found[:5])
+            message = f"{command.session!r} could be any of {len(found)} sessions: {some}"
+            return Refused(code=RefusalCode.AMBIGUOUS_SESSION, message=message, hint="give more of the id")
+        if not found:
+            return no_such_session(command.session)
+        return SessionViews(sessions=(self._object(found[0]),))
+
+    def _object(self, row: dict[str, object]) -> dict[str, object]:
+        return session_object(row, self._root, time.time())
+
+    def _record(self, session_id: str) -> SessionRecord | Refused:
+        with Reader(self.services.home.database) as reader:
+            row = reader.session(session_id)
+        return no_such_session(session_id) if row is None else SessionRecord.model_validate(row)
+
+
+def no_such_session(token: str) -> Refused:
+    """Return the refusal for what names no session."""
+    message = f"there is no session {token!r}"
+    return Refused(code=RefusalCode.NO_SUCH_SESSION, message=message, hint="osrc session list")

@@ -1,0 +1,286 @@
+"""From what a person asked for to a session that can start: checks, lane, transport, plan, folder.
+
+Like ``intake.py``: runs in the thread of the connection that asked; everything that can be refused is
+refused before anything exists.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from ..lanes.catalog import Resolved
+from ..lanes.contract import Host, Lane, Locality, SessionLaunch, SessionTask
+from ..lanes.registry import Registry
+from ..messages.job import JobRequest
+from ..messages.refusals import RefusalCode, Refused
+from ..messages.replies import Plan
+from ..messages.session import SessionRecord, SessionRequest, Transport
+from ..messages.vocabulary import Effort, Verb
+from ..state.errors import StateError
+from ..state.home import Home
+from ..state.ids import new_job_id
+from ..state.session_folder import LAUNCH, SessionFolder
+from ..state.settings import Settings
+from .choosing import choose
+from .denylist import check_denied
+from .holders import runtime_place
+from .host import decode_environment, host_for
+from .intake import check_cwd, depth_of, effective, environment_of, gate_words, printable_word, settings_of
+from .model_book import ModelBook
+from .notices import notices_path
+from .session_before import Before, before
+
+POSTURE = "ASKS (you answer its permission prompts)"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionDraft:
+    """A session that could start: everything decided, nothing created."""
+
+    request: SessionRequest
+    lane: Lane
+    resolved: Resolved
+    transport: Transport
+    launch: SessionLaunch
+    environment: Mapping[str, str]
+    depth: int
+    settings: Settings
+    plan: Plan
+    conversation: str | None = None
+
+    @property
+    def strip(self) -> frozenset[str]:
+        """Environment names that the lane removes."""
+        return self.launch.env_strip
+
+    @property
+    def cwd(self) -> str:
+        """The folder the delegate works in."""
+        return self.request.cwd
+
+
+def draft_session(  # noqa: C901, PLR0911 - one refusal after the other
+    request: SessionRequest, home: Home, registry: Registry, *, models: ModelBook | None = None
+) -> SessionDraft | Refused:
+    """Decide everything about a session, or refuse. Reads the machine, changes nothing."""
+    try:
+        environment = decode_environment(request.environment)
+        settings = settings_of(environment)
+    except ValueError as error:
+        return Refused(code=RefusalCode.BAD_REQUEST, message=str(error))
+    except StateError as error:
+        return error.refusal
+    depth = depth_of(environment, settings)
+    if isinstance(depth, Refused):
+        return depth
+    earlier = before(request, home)
+    if isinstance(earlier, Refused):
+        return earlier
+    request = _with_defaults(_on_its_terms(request, earlier), settings)
+    if (refused := check_cwd(request.cwd)) is not None:
+        return refused
+    resolved = choose(_as_job(request), registry, models or ModelBook(home), environment, settings)
+    if isinstance(resolved, Refused):
+        return resolved
+    lane = registry.get(resolved.lane)
+    if isinstance(lane, Refused):
+        return lane
+    transport = choose_transport(request, lane, registry)
+    if isinstance(transport, Refused):
+        return transport
+    if (refused := check_denied(resolved, settings)) is not None:
+        return refused
+    seen = effective(environment, settings, secrets="server" in lane.needs)
+    host = host_for(lane, seen, settings, keys_from=environment)
+    task = SessionTask(
+        cwd=request.cwd,
+        model=resolved.model,
+        effort=request.effort,
+        conversation=earlier.conversation if earlier is not None else None,
+    )
+    launch = lane.sessions[transport](task, host)
+    if isinstance(launch, Refused):
+        return launch
+    return SessionDraft(
+        request=request,
+        lane=lane,
+        resolved=resolved,
+        transport=transport,
+        launch=launch,
+        environment=host.environment,
+        depth=depth,
+        settings=settings,
+        plan=_plan(request, lane, resolved, transport, launch, host),
+        conversation=task.conversation,
+    )
+
+
+def choose_transport(request: SessionRequest, lane: Lane, registry: Registry) -> Transport | Refused:
+    """Return the transport asked for, or the lane's best; refuse what the lane has not."""
+    there = tuple(lane.sessions)
+    if request.transport is None and there:
+        return there[0]  # type: ignore[return-value]  # a lane's keys are transports
+    if request.transport is not None and request.transport in lane.sessions:
+        return request.transport
+    if there:
+        message = f"the {lane.name} lane has no {request.transport} sessions"
+        return Refused(code=RefusalCode.NO_SESSIONS, message=message, hint=f"--transport {' or '.join(there)}")
+    able = [name for name in registry.names() if isinstance(found := registry.get(name), Lane) and found.sessions]
+    return Refused(
+        code=RefusalCode.NO_SESSIONS,
+        message=f"the {lane.name} lane has no sessions",
+        hint=f'lanes that have: {", ".join(able)}, or any ACP agent: --lane "acp:COMMAND"',
+    )
+
+
+def create_session(
+    draft: SessionDraft,
+    home: Home,
+    *,
+    umask: int,
+    now: float | None = None,
+    random: Callable[[int], bytes] = os.urandom,
+) -> tuple[SessionRecord, SessionFolder]:
+    """Make the session's folder, its launch, and its first inbox entry. Raises StateError; then nothing is left."""
+    at = time.time() if now is None else now
+    home.preflight()
+    wanted = draft.request.session_id
+    while True:
+        session_id, wanted = wanted or new_job_id(at, random(6)), None
+        try:
+            folder = SessionFolder.create(home, session_id)
+            break
+        except FileExistsError:
+            continue
+    record = _record(draft, session_id, at)
+    try:
+        write_launch(folder, draft, home, attempt=1, first=1, umask=umask, random=random)
+        if draft.request.task is not None:
+            entry = {"id": f"{session_id}:task", "op": "send", "text": draft.request.task}
+            folder.prepare(1, entry)
+            folder.promise(1)  # nobody reads it before a holder is asked for, which is journalled first
+    except (StateError, OSError) as error:
+        folder.remove()
+        raise error if isinstance(error, StateError) else StateError("state_unwritable", str(error)) from error
+    return record, folder
+
+
+def write_launch(  # noqa: PLR0913 - by name
+    folder: SessionFolder,
+    draft: SessionDraft,
+    home: Home,
+    *,
+    attempt: int,
+    first: int,
+    umask: int,
+    random: Callable[[int], bytes] = os.urandom,
+) -> None:
+    """Write the files of a launch and ``launch.json``. ``first`` is the first inbox entry that it may take."""
+    launch, session_id = draft.launch, folder.path.name
+
+    def placed(text: str) -> str:
+        return text.replace("{job}", os.fspath(folder.path)) if launch.files else text
+
+    for file in launch.files:
+        folder.place(file.name, file.content, executable=file.executable)
+    environment = environment_of(draft, session_id) | {name: placed(value) for name, value in launch.env_set.items()}
+    folder.write_json(
+        LAUNCH,
+        {
+            "attempt": attempt,
+            "argv": [placed(word) for word in launch.argv],
+            "env": environment,
+            "cwd": draft.request.cwd,
+            "umask": umask,
+            "engine": launch.engine,
+            "options": dict(launch.options),
+            "first": first,
+            "socket": os.fspath(runtime_place(home, session_id)),
+            "token": random(16).hex(),
+            "notices": os.fspath(notices_path(home, None)),
+            "idle_s": draft.settings.number("session_idle") or 0.0,
+            "sys_path": _site_packages(),
+        },
+    )
+
+
+def _site_packages() -> list[str]:
+    """Return where an engine finds what is installed beside us; most need nothing of it."""
+    import sys  # noqa: PLC0415 - beside its only use
+
+    return [path for path in sys.path if path.endswith(("site-packages", "dist-packages"))]
+
+
+def _on_its_terms(request: SessionRequest, earlier: Before | None) -> SessionRequest:
+    if earlier is None:
+        return request
+    terms = {
+        "lane": earlier.lane,
+        "cwd": earlier.cwd,
+        "model": request.model or earlier.model,
+        "effort": request.effort or earlier.effort,
+    }
+    return request.model_copy(update=terms)
+
+
+def _with_defaults(request: SessionRequest, settings: Settings) -> SessionRequest:
+    word = settings.text("effort") if request.effort is None else None
+    return request.model_copy(update={"effort": Effort(word)}) if word else request
+
+
+def _as_job(request: SessionRequest) -> JobRequest:
+    """Return the request as the catalog takes one: a session may change files, but asks first."""
+    return JobRequest(verb=Verb.EDIT, task="-", model=request.model, lane=request.lane, cwd=request.cwd)
+
+
+def _plan(  # noqa: PLR0913, PLR0917 - the parts of one draft
+    request: SessionRequest, lane: Lane, resolved: Resolved, transport: str, launch: SessionLaunch, host: Host
+) -> Plan:
+    tested = f"it was tried with {lane.vehicle} {', '.join(lane.tested_versions)}" if lane.tested_versions else ""
+    return Plan(
+        lane=lane.name,
+        vehicle=lane.vehicle,
+        model=resolved.model,
+        tier=resolved.tier.value,
+        effort=request.effort.value if request.effort else None,
+        verb="session",
+        posture=POSTURE,
+        argv=tuple(printable_word(word) for word in launch.argv),
+        cwd=request.cwd,
+        stdin=f"its {transport} connection",
+        env_set=tuple(sorted(launch.env_set)),
+        env_stripped=tuple(sorted(name for name in launch.env_strip if name in host.environment)),
+        gate=gate_words(lane),
+        cost=(launch.billing or lane.billing).words,
+        notices=(*resolved.notices, *launch.notices, *((tested,) if tested and lane.name.startswith("acp:") else ())),
+    )
+
+
+def _record(draft: SessionDraft, session_id: str, at: float) -> SessionRecord:
+    request, lane = draft.request, draft.lane
+    return SessionRecord(
+        session_id=session_id,
+        name=request.name or _plain(lane.vehicle),
+        label=request.label,
+        lane=lane.name,
+        vehicle=lane.vehicle,
+        transport=draft.transport,
+        model=draft.resolved.model,
+        effort=request.effort,
+        cwd=request.cwd,
+        captain=request.captain,
+        local=lane.locality is Locality.LOCAL,
+        conversation=draft.conversation,
+        given=0 if request.task is None else 1,
+        continues=request.continues,
+        accepted_at=at,
+    )
+
+
+def _plain(word: str) -> str:
+    """Return a program's name as a session's name."""
+    kept = "".join(letter if letter.isascii() and (letter.isalnum() or letter in "_.-") else "-" for letter in word)
+    return kept.strip("-._")[:48] or "session"

@@ -1,0 +1,126 @@
+"""Giving a session something and seeing what becomes of it: the receipt, and the end of the turn."""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+from . import exit_codes
+from .errors import CliError, SupervisorLostError, from_refusal
+from .reach import Reach
+from .session_events import Event, Events
+from .sessions import Session
+
+_ATTEMPTS = 4
+RECEIPT_S = 20.0
+TAKEN = ("seen", "turn-started", "done")
+"""The delegate has it."""
+NOT_TAKEN = ("refused", "failed")
+UNSEEN = "unverified"
+"""It was typed, but nothing shows that a turn began."""
+
+
+@dataclass(slots=True)
+class Receipt:
+    """What became of one entry, as far as it was seen."""
+
+    number: int
+    send_id: str
+    delivery: str = "accepted"
+    reason: str | None = None
+    end: Event | None = None
+    """How the turn ended, where that was waited for."""
+    ask: Event | None = None
+    """What it asks meanwhile."""
+    texts: list[str] = field(default_factory=list)
+    taken: tuple[str, ...] = TAKEN
+    """The deliveries by which the delegate has it: what only stands in a terminal's composer is not had yet."""
+    waited: bool = False
+    """Whether the end of the turn was waited for."""
+
+    @property
+    def exit_code(self) -> int:
+        """The command's."""
+        if self.delivery in NOT_TAKEN:
+            return exit_codes.REFUSED
+        if self.delivery == UNSEEN and self.end is None:
+            return exit_codes.UNVERIFIED
+        if not self.waited:
+            return exit_codes.DONE if self.delivery in self.taken else exit_codes.UNVERIFIED
+        if self.end is not None:
+            return exit_codes.DONE if self.end.get("ok") else exit_codes.REFUSED
+        if self.ask is not None:
+            return exit_codes.BLOCKED
+        return exit_codes.TIMEOUT
+
+
+def new_id() -> str:
+    """Return an id for one thing to give: asked for again, it is given once."""
+    return f"c:{os.urandom(8).hex()}"
+
+
+def give(reach: Reach, session: Session, body: dict[str, Any]) -> tuple[Receipt, Events]:
+    """Ask for one thing; return its number and the events from before it on.
+
+    A supervisor that goes away in the middle is asked again, with the same id: it is given once.
+    """
+    events = Events(str(session["events_path"]), at_end=True)
+    body = {**body, "session": session["session_id"], "send_id": new_id()}
+    failure: CliError | None = None
+    for attempt in range(_ATTEMPTS):
+        try:
+            for reply in reach.channel().exchange(body):
+                if reply.get("kind") == "refused":
+                    raise from_refusal(reply)
+                taken = TAKEN[1:] if session.get("transport") in ("pty", "tmux") else TAKEN
+                return Receipt(int(reply["number"]), str(body["send_id"]), taken=taken), events
+        except SupervisorLostError as error:
+            failure = error
+        reach.drop()
+        time.sleep(0.05 * 2**attempt)
+    raise failure or CliError("internal", "the supervisor gave no answer")
+
+
+def see(receipt: Receipt, events: Events, seconds: float = RECEIPT_S) -> Receipt:
+    """Wait until the delegate has it, or will not get it."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        for event in events.more():
+            _note(receipt, event)
+        if receipt.delivery in (*receipt.taken, *NOT_TAKEN, UNSEEN) or receipt.end is not None:
+            return receipt
+        time.sleep(0.03)
+    return receipt
+
+
+def see_end(receipt: Receipt, events: Events, seconds: float | None) -> Receipt:
+    """Wait until the turn has ended, or needs an answer."""
+    receipt.waited = True
+    deadline = None if seconds is None else time.monotonic() + seconds
+    while deadline is None or time.monotonic() < deadline:
+        for event in events.more():
+            _note(receipt, event)
+        over = receipt.end is not None or receipt.ask is not None or receipt.delivery in (*NOT_TAKEN, UNSEEN)
+        if over:
+            return receipt
+        time.sleep(0.05)
+    return receipt
+
+
+def _note(receipt: Receipt, event: Event) -> None:
+    kind = event.get("type")
+    ours = receipt.delivery in receipt.taken
+    if kind == "delivery" and event.get("number") == receipt.number:
+        receipt.delivery = str(event.get("state"))
+        receipt.reason = event.get("reason") if isinstance(event.get("reason"), str) else None
+    elif kind == "text" and ours and isinstance(event.get("text"), str):
+        receipt.texts.append(str(event["text"]))
+    elif kind == "ask" and ours:
+        receipt.ask = event
+    elif kind == "answered" and receipt.ask is not None and event.get("request") == receipt.ask.get("request"):
+        receipt.ask = None
+    elif (kind == "end" and ours) or kind == "exited":
+        receipt.end = event if kind == "end" else {"ok": False, "message": "the session ended"}
+        receipt.ask = None

@@ -1,0 +1,1 @@
+"""Advice on where work goes: pure functions over what is known of lanes, models and limits."""

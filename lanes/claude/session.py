@@ -1,0 +1,36 @@
+"""From a session to a ``claude -p`` that listens: its stream-json control protocol. Pure. Seen on 2.1.332."""
+
+from __future__ import annotations
+
+from ...messages.refusals import Refused
+from ..catalog.pools import CLAUDE_KEY
+from ..contract import Host, SessionLaunch, SessionTask
+from ..launching import NESTING, missing_program
+from ..vehicles.claude_code.argv import BINARY, EFFORTS, INSTALL, NO_SERVERS
+from ..vehicles.claude_code.session import native_argv
+
+
+def native(task: SessionTask, host: Host) -> SessionLaunch | Refused:
+    """Return the launch of a session on the person's own sign-in."""
+    program = host.executables.get(BINARY)
+    if program is None:
+        return missing_program(BINARY, INSTALL)
+    by_key = bool(host.environment.get("ANTHROPIC_API_KEY"))
+    notices = []
+    if task.effort is not None and EFFORTS[task.effort] != task.effort:
+        notices.append(f"Claude Code has no effort {task.effort}; {EFFORTS[task.effort]} is used.")
+    if by_key:
+        notices.append("ANTHROPIC_API_KEY is set: the session is metered on that key, not on a Claude plan.")
+    own_servers = host.environment.get("OSRC_CLAUDE_USER_CONFIG") == "1"
+    return SessionLaunch(
+        argv=(
+            program,
+            *native_argv(task),
+            *(() if own_servers else ("--strict-mcp-config", "--mcp-config", NO_SERVERS)),
+        ),
+        engine="claude",
+        options={"model": task.model},
+        env_strip=NESTING,
+        notices=tuple(notices),
+        billing=CLAUDE_KEY if by_key else None,
+    )

@@ -1,0 +1,24 @@
+"""From a session to GitHub Copilot CLI's own interface. Pure. Seen on 1.0.102."""
+
+from __future__ import annotations
+
+from ...messages.refusals import Refused
+from ..catalog.pools import OWN_PROVIDER
+from ..contract import Host, SessionLaunch, SessionTask
+from ..launching import NESTING, missing_program
+from ..terminals import in_terminal
+from .argv import BINARY, INSTALL, OWN_SESSION, PROVIDER
+
+
+def terminal(task: SessionTask, host: Host) -> SessionLaunch | Refused:
+    """Return the launch of a session."""
+    program = host.executables.get(BINARY)
+    if program is None:
+        return missing_program(BINARY, INSTALL)
+    argv = [program, "--no-auto-update"]
+    if task.conversation is not None:
+        argv.append(f"--resume={task.conversation}")
+    if task.model is not None:
+        argv += ["--model", task.model]
+    billing = OWN_PROVIDER if host.environment.get(PROVIDER) else None
+    return in_terminal("copilot", tuple(argv), env_strip=NESTING | OWN_SESSION, billing=billing)

@@ -1,0 +1,26 @@
+"""From a session to OpenCode's own interface. Pure. Seen on 1.18.33."""
+
+from __future__ import annotations
+
+from ...messages.refusals import Refused
+from ..contract import Host, SessionLaunch, SessionTask
+from ..launching import missing_program
+from ..terminals import in_terminal
+from .argv import BINARY, INSTALL, MODELS, STRIP
+
+ASK = '{"edit":"ask","bash":"ask","webfetch":"ask"}'
+PERMISSION = "OPENCODE_PERMISSION"
+
+
+def terminal(task: SessionTask, host: Host) -> SessionLaunch | Refused:
+    """Return the launch of a session. Its own default allows everything: here it asks."""
+    program = host.executables.get(BINARY)
+    if program is None:
+        return missing_program(BINARY, INSTALL)
+    argv = [program]
+    if task.conversation is not None:
+        argv += ["-s", task.conversation]
+    if task.model is not None:
+        argv += ["-m", MODELS.get(task.model, task.model)]
+    env_set = {PERMISSION: ASK, "OPENCODE_DISABLE_AUTOUPDATE": "1"}
+    return in_terminal("opencode", tuple(argv), env_set=env_set, env_strip=STRIP)

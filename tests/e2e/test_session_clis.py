@@ -1,0 +1,149 @@
+"""Sessions with the real CLIs, over their own protocols and the Agent Client Protocol, against a scripted model.
+
+One session each: a task that changes a file is asked about and allowed, another is refused, the answer is read, a
+turn is interrupted, the model is switched where the CLI offers one, the conversation is taken up again after a stop
+where it can be, and no process is left (the world of the test fails otherwise).
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fakes.real_clis import World
+from fakes.signed_in import MODELS, sign_in
+
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300)]
+
+
+@dataclass(frozen=True)
+class Case:
+    """What is different between them."""
+
+    transport: str = "acp"
+    asks: bool = True
+    switch: str | None = None
+    """A model to switch to."""
+    resumes: bool = True
+    names_model: bool = True
+    model: str | None = ""
+    """What is said with ``-m``; empty: as for a job."""
+    shell: bool = False
+    """Its model writes with a command: over ACP Cline 3.0.65 offers no file tool that the server knows."""
+    environ: dict[str, str] = field(default_factory=dict)
+
+
+CASES = {
+    "claude": Case(transport="native", switch="haiku"),
+    "codex": Case(transport="native", switch="gpt-5.5", names_model=False),
+    "pi": Case(transport="native", asks=False, switch="stub-model"),
+    "gemini": Case(switch="gemini-2.5-pro"),
+    "qwen": Case(names_model=False),
+    "opencode": Case(switch="stub/stub-model", names_model=False),
+    "copilot": Case(names_model=False),
+    "cline": Case(model=None, shell=True, environ={"CLINE_API_KEY": "test", "CLINE_PROVIDER": "openai-compatible"}),
+    "droid": Case(),
+}
+
+
+class Talking:
+    """One session, by the commands that a person would type."""
+
+    def __init__(self, world: World, environ: dict[str, str]) -> None:
+        self.world, self.environ = world, environ
+
+    def osrc(self, *words: str) -> tuple[int, dict[str, Any]]:
+        done = self.world.osrc("session", *words, "--json", **self.environ)
+        assert "Traceback" not in done.stderr, done.stderr
+        return done.returncode, json.loads(done.stdout) if done.stdout.startswith("{") else {"stderr": done.stderr}
+
+    def told(self) -> list[dict[str, Any]]:
+        return self.osrc("read", "one", "--since", "0")[1]["events"]
+
+    def until(self, what: Callable[[], Any], seconds: float = 60.0) -> Any:
+        deadline = time.monotonic() + seconds
+        while not (found := what()):
+            assert time.monotonic() < deadline, self.told()[-15:]
+            time.sleep(0.1)
+        return found
+
+
+def writing(path: Path, *, shell: bool) -> dict[str, str]:
+    """A tool call that writes a file."""
+    return {"shell": f"echo hello > {path.name}"} if shell else {"write": str(path), "content": "hello\n"}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_session_with_the_real_cli(make_world: Callable[[list[dict[str, Any]]], World], name: str) -> None:
+    case = CASES[name]
+    world = make_world([])
+    talking = Talking(world, sign_in(world, name) | case.environ | {"OSRC_POLL": "0.5"})
+    if name == "droid":  # without a key, its default model must be one's own
+        place = world.root / "home" / ".factory" / "settings.json"
+        default = {"sessionDefaultSettings": {"model": MODELS["droid"]}}
+        place.write_text(json.dumps(json.loads(place.read_text()) | default))
+    yes, no = (world.repo / "yes.txt", world.repo / "no.txt")
+    world.server.steps = [
+        {"text": "I will write.", "calls": [writing(yes, shell=case.shell)]},
+        {"text": "It is written."},
+        {"calls": [writing(no, shell=case.shell)]},
+        {"text": "It is not written."},
+    ]
+    model = MODELS[name] if case.model == "" else case.model
+    words = ("-m", model) if model is not None else ()
+    code, reply = talking.osrc("start", "--lane", name, "--name", "one", *words, "Write yes.txt.")
+    assert code == 0, reply
+    assert reply["session"]["transport"] == case.transport
+    if case.asks:
+        ask = talking.until(lambda: talking.osrc("read", "one", "--state")[1]["ask"])
+        assert "yes.txt" in json.dumps(ask)
+        assert not yes.exists()
+        assert talking.osrc("answer", "one", "yes")[0] == 0
+    talking.until(lambda: any(event["type"] == "end" for event in talking.told()))
+    talking.until(lambda: talking.osrc("read", "one", "--state")[1]["state"] == "idle")
+    told = talking.told()
+    assert yes.read_text() == "hello\n"
+    assert [event["tool"] for event in told if event["type"] == "tool"][:1] == ["execute" if case.shell else "write"]
+    assert "It is written." in "".join(event["text"] for event in told if event["type"] == "text")
+    assert [event["ok"] for event in told if event["type"] == "end"] == [True]
+    if case.asks:
+        code, reply = talking.osrc("send", "one", "Write no.txt.", "--wait")
+        assert (code, "no.txt" in json.dumps(reply["ask"])) == (3, True), reply
+        assert talking.osrc("answer", "one", "no")[0] == 0
+        talking.until(lambda: sum(event["type"] == "end" for event in talking.told()) == 2)
+        assert not no.exists()
+    talking.until(lambda: talking.osrc("read", "one", "--state")[1]["state"] == "idle")
+
+    world.server.steps = [{"text": "one two three four five six", "stall": 120}, {"text": "After all.", "repeat": 0}]
+    if case.switch is not None:
+        code, reply = talking.osrc("model", "one", case.switch)
+        assert (code, reply["delivery"]) == (0, "done"), reply
+    code, reply = talking.osrc("send", "one", "Count.")
+    talking.until(lambda: talking.osrc("read", "one", "--state")[1]["state"] == "working")
+    talking.until(lambda: len(world.server.main_requests) > 0 and world.server.steps is not None)
+    time.sleep(1.0)  # into the stall: what is interrupted is a turn of the model's, not its beginning
+    assert talking.osrc("interrupt", "one")[0] == 0
+    talking.until(lambda: talking.osrc("read", "one", "--state")[1]["state"] == "idle")
+    ends = [event for event in talking.told() if event["type"] == "end"]
+    assert ends[-1].get("failure") == "interrupted", talking.told()[-25:]
+    code, reply = talking.osrc("send", "one", "Go on.", "--wait")
+    assert (code, reply["end"]["text"].strip()) == (0, "After all."), reply
+
+    code, reply = talking.osrc("stop", "one")
+    assert (code, reply["session"]["state"]) == (0, "exited")
+    conversation = reply["session"]["conversation"]
+    assert conversation
+    if case.names_model:
+        assert reply["session"]["model_observed"]
+    if case.resumes:
+        assert talking.osrc("relaunch", "one")[0] == 0
+        code, reply = talking.osrc("send", "one", "And now?", "--wait")
+        assert (code, reply["end"]["text"].strip()) == (0, "After all."), reply
+        assert "Write yes.txt." in world.server.main_requests[-1].text
+        code, reply = talking.osrc("stop", "one")
+        assert (code, reply["session"]["conversation"]) == (0, conversation)

@@ -1,0 +1,146 @@
+"""The real interfaces in a terminal, against a scripted model: one rich session each.
+
+From the first screens of a new home (a question about trust is answered, never skipped) to a tool call that is
+asked about and allowed, an answer that is read, a model that is switched, and no process left (the world of the
+test fails otherwise). Seen on the versions that ``tests/install_clis.sh`` pins.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from fakes.real_clis import World
+from fakes.signed_in import sign_in
+
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300)]
+
+
+@dataclass(frozen=True)
+class Case:
+    """What is different between them."""
+
+    first: tuple[str, ...] = ()
+    """What is chosen in its first screens, by a part of the label."""
+    asks: int = 2
+    """How many permissions it asks for."""
+    switch: str | None = None
+    observed: str | None = None
+    """The model that is then seen to answer."""
+    files: dict[str, Any] = field(default_factory=dict)
+    """Files of the home, so that it starts without a network."""
+
+
+CASES = {
+    "claude": Case(
+        first=("Yes, I trust this folder", "Yes"),
+        switch="fable",
+        observed="claude-fable-5-2",
+        files={".claude.json": {"hasCompletedOnboarding": True, "theme": "dark"}},
+    ),
+    "codex": Case(
+        first=("Trust and continue", "Use existing model"), asks=0, switch="gpt-6-luna", observed="GPT-6-Luna"
+    ),
+    "qwen": Case(),
+}
+
+
+class Terminal:
+    """One session, by the commands that a person would type."""
+
+    def __init__(self, world: World, environ: dict[str, str]) -> None:
+        self.world, self.environ, self.answered = world, environ, set()
+
+    def osrc(self, *words: str) -> tuple[int, dict[str, Any]]:
+        done = self.world.osrc("session", *words, "--json", **self.environ)
+        assert "Traceback" not in done.stderr, done.stderr
+        return done.returncode, json.loads(done.stdout) if done.stdout.startswith("{") else {"stderr": done.stderr}
+
+    def events(self, kind: str) -> list[dict[str, Any]]:
+        told = self.osrc("read", "one", "--since", "0")[1]["events"]
+        return [event for event in told if event["type"] == kind]
+
+    def until(self, what: Callable[[], Any], seconds: float = 90.0) -> Any:
+        deadline = time.monotonic() + seconds
+        while not (found := what()):
+            assert time.monotonic() < deadline, (
+                self.osrc("read", "one", "--since", "0"),
+                self.osrc("read", "one", "--screen"),
+            )
+            time.sleep(0.2)
+        return found
+
+    def asked(self) -> dict[str, Any] | None:
+        ask = self.osrc("read", "one", "--state")[1]["ask"]
+        return ask if ask is not None and ask["request"] not in self.answered else None
+
+    def choose(self, choice: str) -> None:
+        """Wait for a dialog and choose; what it asked is not asked again."""
+        ask = self.until(self.asked)
+        self.answered.add(ask["request"])
+        labels = [option["label"] for option in ask["options"]]
+        wanted = next((label for label in labels if label.startswith(choice)), choice)
+        code, told = self.osrc("answer", "one", wanted, "--request", ask["request"])
+        assert code == 0, (told, labels)
+
+    def idle(self) -> bool:
+        return bool(self.osrc("read", "one", "--state")[1]["state"] == "idle")
+
+
+@pytest.mark.parametrize("lane", CASES)
+def test_a_terminal_session_from_the_first_screen_to_the_end(make_world, lane: str) -> None:
+    case = CASES[lane]
+    world: World = make_world([])
+    environ = sign_in(world, lane)
+    environ.pop("GEMINI_CLI_TRUST_WORKSPACE", None)
+    for name, content in case.files.items():
+        (world.root / "home" / name).write_text(json.dumps(content))
+    world.server.steps = [
+        {"text": "I will write.", "calls": [{"write": f"{world.repo}/hello.txt", "content": "hello\n"}]},
+        {"calls": [{"shell": "touch made-by-a-command"}]},
+        {"text": "All of it is done, said the interface."},
+        {"text": "And that was the second answer."},
+    ]
+    tui = Terminal(world, environ)
+    words = (
+        "start",
+        "--lane",
+        lane,
+        "--transport",
+        "pty",
+        "--name",
+        "one",
+        "--detach",
+        "Do as scripted.\nIn two lines.",
+    )
+    assert tui.osrc(*words)[0] == 0
+    for choice in case.first:
+        tui.choose(choice)
+    for _ in range(case.asks):
+        tui.choose("yes")
+    end = tui.until(lambda: tui.events("end"))[0]
+    assert "All of it is done, said the interface." in end["text"]
+    assert (world.repo / "hello.txt").read_text() == "hello\n"
+    assert (world.repo / "made-by-a-command").exists()
+    assert [event["state"] for event in tui.events("delivery") if event["number"] == 1][-1] == "turn-started"
+    assert world.server.main_requests[0].text.count("Do as scripted.\nIn two lines.") == 1
+
+    tui.until(tui.idle)
+    if case.switch is not None:
+        code, told = tui.osrc("model", "one", case.switch)
+        assert code == 0, told
+    code, told = tui.osrc("send", "one", "And again?", "--wait", "--for", "120")
+    assert code == 0, told
+    assert "And that was the second answer." in told["end"]["text"]
+    assert "second answer" in tui.until(lambda: tui.osrc("read", "one", "--screen")[1]["screen"])
+    if case.observed is not None:
+        found = tui.osrc("list")[1]["sessions"][0]
+        assert (found["model_observed"], found["model_pin"]) == (case.observed, "kept")
+    assert len(world.server.main_requests) == 4
+    assert tui.osrc("stop", "one")[0] == 0
+    shutil.rmtree(world.root / "home" / ".codex" / "tmp", ignore_errors=True)

@@ -1,0 +1,162 @@
+"""Sessions as real processes: supervisor, holder, and a delegate that speaks Claude Code's control protocol."""
+
+from __future__ import annotations
+
+import json
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from fakes.sessions import Sessions
+from fakes.supervised import Supervised, alive, kill, until
+
+
+@pytest.fixture
+def sessions(home: Supervised) -> Sessions:
+    return Sessions(home)
+
+
+def test_a_session_is_started_read_answered_steered_and_stopped(sessions: Sessions) -> None:
+    one = sessions.start("--name", "fix", "say hello")
+    sessions.until_state(one, "idle")
+    seen = json.loads(sessions.ok("read", "--json"))
+    assert [event["text"] for event in seen["events"] if event["type"] == "text"] == ["hello"]
+    cursor = seen["cursor"]
+
+    # What it asks is shown, and answered only with what is an option or words that were asked for.
+    asked = sessions.osrc("send", "fix", "ask rm -rf build", "--wait", "--json")
+    assert asked.returncode == 3
+    assert json.loads(asked.stdout)["ask"]["target"] == "rm -rf build"
+    assert "rm -rf build" in sessions.ok("answer", "fix")
+    queued = sessions.osrc("send", "fix", "say later", "--for", "0.3")
+    assert (queued.returncode, queued.stdout) == (2, b"fix 3 accepted\n")
+    sessions.ok("answer", "fix", "no")
+    until(lambda: sessions.given()[-1] == "say later", "the queued send was given once the turn had ended")
+    sessions.until_state(one, "idle")
+    news = json.loads(sessions.ok("read", "fix", "--since", str(cursor), "--json"))["events"]
+    assert [event["text"] for event in news if event["type"] == "text"] == ["denied", "later"]
+    assert sessions.osrc("answer", "fix", "yes").returncode == 1
+
+    # A model is switched between turns; while it works that is declined, and can be tried again.
+    assert sessions.ok("model", "fix", "fable").endswith("done")
+    sessions.ok("send", "fix", "work")
+    busy = sessions.osrc("model", "fix", "other")
+    assert (busy.returncode, b"not while it is working" in busy.stderr) == (1, True)
+    assert sessions.ok("interrupt").endswith("done")
+    sessions.until_state(one, "idle")
+    refused = sessions.osrc("model", "fix", "no-such-model")
+    assert (refused.returncode, b"no such model" in refused.stderr) == (1, True)
+    assert sessions.record(one)["model"] == "fable"
+
+    # A turn that runs can be ended for what is more urgent.
+    sessions.ok("send", "fix", "work")
+    assert sessions.ok("send", "fix", "say urgent", "--interrupt", "--wait") == "urgent"
+
+    assert sessions.ok("stop") == "fix exited (stopped on request)"
+    assert sessions.ok("stop", "fix") == "fix exited (stopped on request)"
+    assert sessions.osrc("send", "fix", "say too late").returncode == 1
+    sessions.home.nothing_left()
+    kinds = {fact["kind"] for fact in sessions.home.facts(job=one)}
+    assert kinds >= {"session.accepted", "session.held", "session.given", "session.observed", "session.ended"}
+
+
+def test_a_killed_supervisor_is_not_noticed_by_the_session(sessions: Sessions) -> None:
+    one = sessions.start("work")
+    sessions.until_state(one, "working")
+    cursor = json.loads(sessions.ok("read", "--json"))["cursor"]
+    sessions.home.kill_supervisor()
+    # Looking needs no supervisor; what is asked for starts one, which takes the session up.
+    assert json.loads(sessions.ok("read", "--state", "--json"))["state"] == "working"
+    assert sessions.home.daemons() == []
+    queued = sessions.osrc("send", "say after", "--for", "0.2")
+    assert queued.returncode == 2
+    sessions.home.kill_supervisor()
+    sessions.ok("interrupt")
+    until(lambda: "say after" in sessions.given(), "what was sent before the second kill was given")
+    sessions.until_state(one, "idle")
+    news = json.loads(sessions.ok("read", "--since", str(cursor), "--json"))["events"]
+    assert [event["seq"] for event in news] == list(range(cursor + 1, cursor + 1 + len(news)))
+    assert [event["text"] for event in news if event["type"] == "text"] == ["after"]
+    assert sessions.given() == ["work", "say after"]
+    assert sessions.record(one)["turns"] == 2
+    sessions.ok("stop")
+    sessions.home.nothing_left()
+
+
+def test_a_session_whose_holder_is_killed_is_lost_and_says_how_to_go_on(sessions: Sessions) -> None:
+    one = sessions.start("id")
+    sessions.until_state(one, "idle")
+    record = sessions.record(one)
+    kill(record["holder"]["pid"])
+    lost = sessions.until_state(one, "lost")
+    assert lost["reason"] == "its holder died"
+    sessions.home.nothing_left()
+    told = sessions.osrc("send", one, "say x")
+    assert (told.returncode, f"osrc session relaunch {one}".encode() in told.stderr) == (1, True)
+    # Its conversation goes on, and nothing that was given before is given again.
+    sessions.ok("relaunch")
+    assert sessions.ok("send", "id", "--wait").split() == [lost["conversation"]] * 2
+    assert sessions.given() == ["id", "id"]
+    sessions.ok("stop")
+
+
+def test_a_holder_that_died_while_nobody_looked_is_told_as_lost(sessions: Sessions) -> None:
+    one = sessions.start("say hi")
+    sessions.until_state(one, "idle")
+    sessions.home.kill_supervisor()
+    kill(sessions.record(one)["holder"]["pid"])
+    until(lambda: json.loads(sessions.ok("read", "--state", "--json"))["state"] == "lost", "it is told as lost")
+    assert sessions.home.daemons() == []
+    sessions.home.ok("bg", "run", "--lane", "fake", "--", '[{"end": "x"}]')  # any supervisor puts it in order
+    sessions.until_state(one, "lost")
+    sessions.home.nothing_left()
+
+
+def test_two_captains_and_a_lost_start_race(sessions: Sessions) -> None:
+    def begin(number: int) -> int:
+        words = ("start", "--lane", "claude", "--name", "one", f"say {number}")
+        return sessions.osrc(*words, OSRC_CONTROLLER_ID=f"captain-{number}").returncode
+
+    with ThreadPoolExecutor(max_workers=4) as pool:
+        codes = list(pool.map(begin, range(4)))
+    assert sorted(codes) == [0, 4, 4, 4]
+    winner = codes.index(0)
+    assert sessions.given() == [f"say {winner}"]
+    # Without its name a session is found by the captain who started it, and by nobody else.
+    mine, other = f"captain-{winner}", "captain-9"
+    assert sessions.ok("send", "say mine", "--wait", OSRC_CONTROLLER_ID=mine) == "mine"
+    refused = sessions.osrc("send", "say other", OSRC_CONTROLLER_ID=other)
+    assert (refused.returncode, b"there are others: one" in refused.stderr) == (1, True)
+    assert sessions.osrc("stop", OSRC_CONTROLLER_ID=other).returncode == 1
+    second = sessions.start("say second", OSRC_CONTROLLER_ID=other)
+    assert sessions.record(second)["name"] == "claude"
+    assert sessions.ok("stop", OSRC_CONTROLLER_ID=other) == "claude exited (stopped on request)"
+    assert sessions.given() == [f"say {winner}", "say mine", "say second"]
+    sessions.ok("stop", "one")
+
+
+def test_nothing_outlives_a_session_however_it_clings(sessions: Sessions) -> None:
+    sessions.start("stay")
+    stray = int(sessions.ok("send", "stray", "--wait"))
+    assert alive(stray)
+    assert sessions.ok("stop") == "claude exited (stopped on request)"
+    until(lambda: not alive(stray), "what it had started is gone")
+    # One that dies in the middle of its turn takes its child along, and says how it ended.
+    two = sessions.start()
+    stray = int(sessions.ok("send", "stray", "--wait"))
+    assert sessions.osrc("send", "die", "--wait").returncode == 1
+    ended = sessions.until_state(two, "exited")
+    assert ended["exit_code"] == 3
+    until(lambda: not alive(stray), "what it had started is gone")
+    sessions.home.nothing_left()
+
+
+def test_a_program_that_is_not_there_is_refused_and_one_that_leaves_at_once_is_told(sessions: Sessions) -> None:
+    (sessions.home.scratch / "bin" / "claude").write_text("#!/bin/sh\necho no login >&2\nexit 7\n")
+    done = sessions.osrc("start", "--lane", "claude", "say x")
+    assert (done.returncode, b"did not start" in done.stderr) == (1, True)
+    (sessions.home.scratch / "bin" / "claude").unlink()
+    done = sessions.osrc("start", "--lane", "claude", "say x")
+    assert (done.returncode, b"claude was not found" in done.stderr) == (1, True)
+    nothing = sessions.osrc("start", "--lane", "embedded", "say x")
+    assert (nothing.returncode, b"has no sessions" in nothing.stderr) == (1, True)
+    assert sessions.given() == []

@@ -1,0 +1,54 @@
+"""What of a file in the work folder would lead a CLI elsewhere."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from outsourcerer.lanes.folder_settings import FolderFile, Form, harm
+from outsourcerer.lanes.registry import builtin
+
+JSON = FolderFile(path="x.json", form=Form.JSON, names=frozenset({"ui", "model"}))
+ENV = FolderFile(path=".env", form=Form.DOTENV, names=frozenset({"GEMINI_", "GOOGLE_"}))
+TOML = FolderFile(path="x.toml", form=Form.TOML, names=frozenset({"install"}))
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "found"),
+    [
+        (JSON, b'{"ui": {"a": 1}, "model": "m"}', None),
+        (JSON, b'{"hooks": {}, "env": null}', None),
+        (JSON, b'{"ui": 1, "hooks": {"a": 1}}', "hooks"),
+        (JSON, b"[1]", None),
+        (JSON, b"// words\n{}", "what can't be read as plain JSON"),
+        (JSON, b"[" * 100_000, "what can't be read as plain JSON"),
+        (JSON, b"\xff\xfe\xff", "what can't be read as plain JSON"),
+        (TOML, b"[install]\nexact = true\n", None),
+        (TOML, b'preload = ["./x.js"]\n', "preload"),
+        (ENV, b"DATABASE_URL=x\nAPP_PORT=1\n", None),
+        (ENV, b"# GOOGLE_GEMINI_BASE_URL=x\n", None),
+        (ENV, b"GEMINI_API_KEY=its-own\nGEMINI_MODEL=m\n", None),
+        (ENV, b"A=1\n  export GOOGLE_GEMINI_BASE_URL = http://x\n", "GOOGLE_GEMINI_BASE_URL"),
+        (ENV, b"A=1\r\nGOOGLE_GEMINI_BASE_URL: http://x\r\n", "GOOGLE_GEMINI_BASE_URL"),
+        (ENV, b"https_proxy=http://x\n", "https_proxy"),
+        (ENV, b"NODE_OPTIONS=--require ./x.js\n", "NODE_OPTIONS"),
+        (ENV, b"\xff\xfe\n\0GOOGLE_X", None),
+    ],
+)
+def test_what_does_harm(file: FolderFile, content: bytes, found: str | None) -> None:
+    assert harm(file, content, frozenset()) == found
+
+
+def test_a_dotenv_does_not_replace_what_the_caller_has_set() -> None:
+    line = b"GOOGLE_GEMINI_BASE_URL=http://x\n"
+    assert harm(ENV, line, frozenset({"GOOGLE_GEMINI_BASE_URL"})) is None
+
+
+@given(st.binary(max_size=300), st.sampled_from([JSON, ENV, TOML]))
+def test_any_bytes_get_an_answer(content: bytes, file: FolderFile) -> None:
+    assert isinstance(harm(file, content, frozenset()), str | None)
+
+
+@pytest.mark.parametrize("lane", ["gemini", "qwen", "cline", "droid", "pi", "cursor"])
+def test_these_lanes_name_what_their_cli_heeds(lane: str) -> None:
+    assert builtin(lane).heeds
