@@ -91,7 +91,7 @@ def ask_git(
     except subprocess.TimeoutExpired:
         raise GitError(f"git {words[0]} took longer than {timeout_s:.0f} s") from None
     except (OSError, ValueError) as error:
-        raise GitError(f"git can't be run in {ascii(folder)}: {getattr(error, 'strerror', None) or error}") from None
+        raise GitError(f"git can't be run in {folder!a}: {getattr(error, 'strerror', None) or error}") from None
     return Answer(done.returncode, done.stdout, done.stderr)
 
 

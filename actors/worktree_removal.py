@@ -11,7 +11,7 @@ from pathlib import Path
 from ..messages.job import JobRecord
 from ..state.errors import printable
 from .git import GitError, ask_git, git
-from .worktrees import BRANCHES, PLACE, Worktree, admin_of, locked, look_into, named
+from .worktrees import BRANCHES, PLACE, Worktree, admin_of, forget_worktree, locked, look_into, named
 
 LOCK_S = 30.0
 REMOVE_S = 300.0
@@ -64,7 +64,7 @@ def remove_worktree(tree: Worktree) -> list[str]:
         if os.path.lexists(tree.path):
             _remove_by_hand(tree)
         else:
-            _forget(tree)
+            forget_worktree(tree)
         if _tip(tree.root, f"refs/heads/{tree.branch}") is None:
             return []
         gone = ask_git(tree.root, ("branch", "--quiet", "-D", tree.branch))
@@ -112,12 +112,4 @@ def _remove_by_hand(tree: Worktree) -> None:
         shutil.rmtree(tree.path)
     except OSError as error:
         raise GitError(f"{printable(tree.path)} can't be removed: {error.strerror}") from None
-    _forget(tree)
-
-
-def _forget(tree: Worktree) -> None:
-    """Let git forget a tree that is gone: its own entry alone."""
-    with contextlib.suppress(GitError):
-        admin = Path(admin_of(tree))
-        if admin.parent.name == "worktrees" and not os.path.lexists(tree.path):
-            shutil.rmtree(admin, ignore_errors=True)
+    forget_worktree(tree)

@@ -12,7 +12,7 @@ import os
 import shutil
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ..messages.refusals import RefusalCode, Refused
@@ -28,6 +28,7 @@ LOCK = "lock"
 LOCK_POLL_S = 0.05
 DIRTY_LOOK_S = 3.0
 """How long it may take to see whether the person has changes of their own, only to mention them."""
+COMMIT_S = 120.0
 MOST_NAMED = 10
 
 
@@ -79,7 +80,7 @@ def plan_worktree(cwd: str, job_id: str, base: str) -> Planned | Refused:
         return _refused(f"git can't be asked about {printable(cwd)}: {error}")
 
 
-def _planned(cwd: str, job_id: str, base: str) -> Planned | Refused:
+def _planned(cwd: str, job_id: str, base: str) -> Planned | Refused:  # noqa: PLR0911  one refusal after the other
     seen = ask_git(cwd, ("rev-parse", "--is-bare-repository", "--is-inside-git-dir"))
     if seen.code != 0:
         if b"not a git repository" in seen.err:
@@ -95,7 +96,7 @@ def _planned(cwd: str, job_id: str, base: str) -> Planned | Refused:
     if found.code != 0:
         if ask_git(cwd, ("rev-parse", "--verify", "--quiet", "HEAD")).code != 0:
             return _refused(f"{printable(top)} has no commit yet to begin a work tree at", "commit something first")
-        return _refused(f"worktree_base is {ascii(base)}, which names no commit here", "osrc config show worktree_base")
+        return _refused(f"worktree_base is {base!a}, which names no commit here", "osrc config show worktree_base")
     root = top.split(f"/{PLACE}/", 1)[0]  # asked for in another job's tree: beside it, not in it
     if (wrong := _unsafe(root)) is not None:
         return _refused(wrong)
@@ -108,9 +109,8 @@ def _planned(cwd: str, job_id: str, base: str) -> Planned | Refused:
 def _notices(cwd: str, tree: Worktree) -> tuple[str, ...]:
     said = [f"works in a git work tree of its own, on the branch {tree.branch} from {tree.base[:12]}"]
     with contextlib.suppress(GitError):
-        changed = ask_git(
-            cwd, ("status", "--porcelain", "-z", "--untracked-files=no", "--ignore-submodules=all"), timeout_s=DIRTY_LOOK_S
-        )
+        words = ("status", "--porcelain", "-z", "--untracked-files=no", "--ignore-submodules=all")
+        changed = ask_git(cwd, words, timeout_s=DIRTY_LOOK_S)
         if changed.code == 0 and changed.out:
             said.append("changes here that are not committed are not in it")
     if Path(tree.root, ".gitmodules").exists():
@@ -142,9 +142,7 @@ def make_worktree(tree: Worktree, timeout_s: float) -> None:
 def look_into(tree: Worktree) -> Held:
     """Return what a tree holds. Raises GitError."""
     words = _inside(tree)
-    status = git(
-        tree.root, *words, "status", "--porcelain", "-z", "--untracked-files=all", "--ignore-submodules=all"
-    )
+    status = git(tree.root, *words, "status", "--porcelain", "-z", "--untracked-files=all", "--ignore-submodules=all")
     dirty = [*_paths(status.out), *_submodules(tree, words)]
     head = git(tree.root, "rev-parse", "--verify", f"refs/heads/{tree.branch}").text
     ahead = int(git(tree.root, "rev-list", "--count", f"{tree.base}..{head}").text)
@@ -158,22 +156,23 @@ def settle_worktree(tree: Worktree, message: str | None) -> Held:
         if message is None or not held.dirty:
             return held
         why = _uncommittable(tree, held)
-        if why is not None:
-            return Held(head=held.head, ahead=held.ahead, dirty=held.dirty, why=why)
-        words = _inside(tree)
-        git(tree.root, *words, "add", "--all", timeout_s=120.0)
-        answer = ask_git(
-            tree.root,
-            (*AUTHOR, *words, "commit", "--quiet", "--no-verify", "--file=-"),
-            timeout_s=120.0,
-            stdin=message.encode("utf-8", "replace"),
-        )
-        if answer.code != 0:
-            raise GitError(answer.complaint)
-        after = look_into(tree)
-        return Held(head=after.head, ahead=after.ahead, dirty=after.dirty, committed=True)
+        return replace(held, why=why) if why is not None else _committed(tree, message)
     except (GitError, OSError, ValueError) as error:
         return Held(why=f"its work tree could not be seen to: {error}")
+
+
+def _committed(tree: Worktree, message: str) -> Held:
+    words = _inside(tree)
+    git(tree.root, *words, "add", "--all", timeout_s=COMMIT_S)
+    answer = ask_git(
+        tree.root,
+        (*AUTHOR, *words, "commit", "--quiet", "--no-verify", "--file=-"),
+        timeout_s=COMMIT_S,
+        stdin=message.encode("utf-8", "replace"),
+    )
+    if answer.code != 0:
+        raise GitError(answer.complaint)
+    return replace(look_into(tree), committed=True)
 
 
 def sentences(tree: Worktree, held: Held) -> list[str]:
@@ -210,9 +209,20 @@ def admin_of(tree: Worktree) -> str:
     raise GitError(f"git knows no work tree {printable(tree.path)}")
 
 
+def forget_worktree(tree: Worktree) -> None:
+    """Let git forget a tree that is gone: its own entry alone (a prune would take those of others along)."""
+    with contextlib.suppress(GitError):
+        admin = Path(admin_of(tree))
+        if admin.parent.name == "worktrees" and not os.path.lexists(tree.path):
+            shutil.rmtree(admin, ignore_errors=True)
+
+
 @contextlib.contextmanager
 def locked(root: str, deadline: float) -> Iterator[None]:
-    """Hold the repository's lock: one of ours at a time changes its list of trees. Raises GitError past ``deadline``."""
+    """Hold the repository's lock: one of ours at a time changes its list of trees.
+
+    Raises GitError past ``deadline`` (monotonic seconds).
+    """
     if (wrong := _unsafe(root)) is not None:
         raise GitError(wrong)
     place = Path(root, FOLDER)
@@ -273,14 +283,12 @@ def _discard_half_made(tree: Worktree) -> None:
     tip = ask_git(tree.root, ("rev-parse", "--verify", "--quiet", f"refs/heads/{tree.branch}"))
     if tip.code == 0 and tip.text != tree.base:
         raise GitError(f"the branch {tree.branch} is there already, with commits of its own")
-    if not os.path.lexists(tree.path):
-        return
-    ask_git(tree.root, ("worktree", "remove", "--force", "--force", tree.path))
     if os.path.lexists(tree.path):
         try:
             shutil.rmtree(tree.path)
         except OSError as error:
             raise GitError(f"{printable(tree.path)} is in the way: {error.strerror}") from None
+    forget_worktree(tree)
 
 
 def _inside(tree: Worktree) -> tuple[str, ...]:

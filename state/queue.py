@@ -11,7 +11,8 @@ done; when one ends otherwise the job is skipped, and so is what comes after it 
 from __future__ import annotations
 
 from bisect import insort
-from collections.abc import Callable, Mapping, Set
+from collections.abc import Callable, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
 from ..messages.vocabulary import JobState
@@ -41,7 +42,7 @@ class Waiting:
     after: tuple[str, ...] = ()
     group_id: str | None = None
 
-    def paused(self, scopes: Set[str]) -> bool:
+    def paused(self, scopes: AbstractSet[str]) -> bool:
         """Whether one of these pauses holds it."""
         if not scopes:
             return False
@@ -101,7 +102,10 @@ class Queue:
         return {earlier for place in self._places for earlier in place.job.after}
 
     def turn(
-        self, ends: Mapping[str, JobState | None], paused: Set[str], fits: Callable[[Waiting], bool] | None = None
+        self,
+        ends: Mapping[str, JobState | None],
+        paused: AbstractSet[str],
+        fits: Callable[[Waiting], bool] | None = None,
     ) -> Turn:
         """Return which job runs next. Takes nothing out.
 
