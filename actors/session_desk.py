@@ -204,7 +204,7 @@ class SessionDesk:
                 return answer
         return self._views(ViewSessions(session=session_id))
 
-    def _ask(self, session_id: str, body: object) -> Given | Refused:
+    def _ask(self, session_id: str, body: object) -> Given | Refused:  # noqa: PLR0911 - one refusal after the other
         """Ask a session's actor; one that nobody looks after is taken up first."""
         record = self._record(session_id)
         if isinstance(record, Refused):
