@@ -29,6 +29,8 @@ from ..messages.facts import (
     JobStateChanged,
     LaneDown,
     LaneUp,
+    QueuePaused,
+    QueueResumed,
     QuotaCleared,
     QuotaExhausted,
     QuotaSet,
@@ -67,6 +69,8 @@ def apply(record: JobRecord | None, fact: Fact, at: float) -> JobRecord | None: 
             | QuotaCleared()
             | QuotaExhausted()
             | GaugesRead()
+            | QueuePaused()
+            | QueueResumed()
         ):
             return record
         case JobEnded():
