@@ -33,7 +33,7 @@ FAMILIES: Final = (
 )
 """The groups of the help, in order. One that has no command is not shown."""
 
-SYNONYMS: Final[dict[str, str]] = {"cont": "continue"}
+SYNONYMS: Final[dict[str, str]] = {"cont": "continue", "deals": "suggest"}
 """Words that older scripts know, which the help does not list."""
 
 COMMANDS: Final[dict[str, Row]] = {
@@ -66,10 +66,14 @@ COMMANDS: Final[dict[str, Row]] = {
     "posture": Row("Safety", "posture", "posture", "What holds before work is handed on; what is remembered."),
     "limits": Row("Choose and pay", "limits", "limits", "Lanes that are down, and daily quotas."),
     "tab": Row("Choose and pay", "tab", "tab", "What all runs have spent: cash, plans, tokens."),
+    "suggest": Row("Choose and pay", "suggest", "suggest", "Free and cheap models, by the cached catalogue."),
+    "estimate": Row("Choose and pay", "estimate", "estimate", "What a task would cost, lane by lane."),
+    "brief": Row("Choose and pay", "brief", "brief", "Lanes here, limits, and what to spare, at a glance."),
     "sanitize": Row("Safety", "sanitize", "sanitize", "Neutral words in prose files: a report, or the change."),
     "config": Row("Set up", "config", "config", "Settings: show, get, set, path."),
     "doctor": Row("Set up", "doctor", "doctor", "Check this machine; say what to fix."),
     "canary": Row("Set up", "canary", "canary", "Whether the CLIs here still are what was tested."),
+    "tap": Row("Set up", "tap", "tap", "The Claude plan's gauges from your own status line."),
     "completion": Row("Set up", "completion", "completion", "The completion script for bash, zsh or fish."),
     "help": Row("Set up", "topics", "help_command", "Help for a command or a topic."),
 }

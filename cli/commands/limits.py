@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from ..errors import CliError
+from ..gauges import gauge_name, gauge_source, gauge_words, gauges
 from ..options import Command, Globals, Group
 from ..output import answer, answer_json
 from ..reach import Reach
@@ -36,7 +37,11 @@ class PerDay(click.ParamType[int]):
 @click.group(cls=Group, invoke_without_command=True)
 @click.pass_context
 def limits(context: click.Context) -> None:
-    """Which lanes are down until when, and the daily quotas of models with what is used of them."""
+    """Which lanes are down until when, daily quotas of models, and how far the plans' own limits are used.
+
+    A plan's gauges are what runs, sessions, Codex's rollouts and the tap (osrc tap) were told. Where that is old, it
+    stands as "at least".
+    """
     if context.invoked_subcommand is None:
         _show(context.ensure_object(Globals))
 
@@ -44,7 +49,7 @@ def limits(context: click.Context) -> None:
 @limits.command("status", cls=Command)
 @click.pass_obj
 def status(options: Globals) -> None:
-    """Print both. Nothing is started for it."""
+    """Print all of it. Nothing is started for it."""
     _show(options)
 
 
@@ -97,13 +102,15 @@ def _show(options: Globals) -> None:
     now = time.time()
     with Reader(f"{Reach(options).root}/state.db") as reader:
         left = rooms(reader, quotas(reader), now, local_zone(os.environ))
-        _print(options, limits_object(marks(reader, now), left, now))
+        state = limits_object(marks(reader, now), left, now)
+        _print(options, state | {"gauges": gauges(reader, Reach(options).root, now)})
 
 
 def _print(options: Globals, state: dict[str, Any]) -> None:
     now = time.time()
     if options.json:
-        answer_json({"marks": state.get("marks", []), "quotas": state.get("quotas", [])})
+        told = {"gauges": state["gauges"]} if "gauges" in state else {}
+        answer_json({"marks": state.get("marks", []), "quotas": state.get("quotas", []), **told})
         return
     rows = [("WHAT", "STATE", "UNTIL", "WHY")]
     for mark in state.get("marks", ()):
@@ -117,10 +124,19 @@ def _print(options: Globals, state: dict[str, Any]) -> None:
         why = "refused by the service" if spent else "used up" if quota["full"] else ""
         reset = _until(spent or quota["resets_at"], now)
         rows.append((what, word, reset, f"{why + ', ' if why else ''}reset {quota['reset']}"))
+    rows += [
+        (gauge_name(gauge), gauge_words(gauge), _reset(gauge, now), gauge_source(gauge))
+        for gauge in state.get("gauges", ())
+    ]
     if len(rows) == 1:
         answer("no lane is marked down, and no quota is set")
         return
     answer("\n".join(columns(rows)))
+
+
+def _reset(gauge: dict[str, Any], now: float) -> str:
+    at = gauge["resets_at"]
+    return "" if at is None or gauge["standing"] == "over" else _until(at, now)
 
 
 def _until(at: float, now: float) -> str:

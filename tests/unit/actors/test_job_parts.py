@@ -12,13 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from outsourcerer.actors.attempt import hurry, resume, state_of
 from outsourcerer.actors.job_end import cost_of, ended_fact, failed
-from outsourcerer.actors.job_facts import facts_of
+from outsourcerer.actors.job_facts import facts_of, gauges_of
 from outsourcerer.actors.job_output import Heard, meaning
 from outsourcerer.actors.job_terms import cause_of, load_watch, policy_of, save_watch
 from outsourcerer.actors.lane_book import LaneBook
-from outsourcerer.lanes.evidence import Evidence
+from outsourcerer.lanes.evidence import Evidence, fold
 from outsourcerer.messages.facts import JobEnding, JobLaunching, JobSpawned, JobStateChanged
 from outsourcerer.messages.job import Cost, Identity
+from outsourcerer.messages.lane_events import LimitReported, LimitWindow
 from outsourcerer.messages.vocabulary import JobState, Verb
 from outsourcerer.state.identity import identify
 from outsourcerer.state.job_folder import WATCH, JobFolder
@@ -203,3 +204,14 @@ def test_cash_is_what_is_known(kind, cash, measured):
     cost = cost_of(record(cost=Cost(kind=kind)), Evidence(cash_usd=0.5))
     assert (cost.kind, cost.cash_usd, cost.measured) == (kind, cash, measured)
     assert cost_of(record(cost=Cost(kind="metered")), None).cash_usd is None
+
+
+def test_a_plans_gauges_are_journalled_with_the_time_of_the_attempts_end():
+    windows = (LimitWindow(name="five_hour", utilization=0.4), LimitWindow(name="seven_day"))
+    seen = fold(Evidence(), LimitReported(windows=windows))
+    told = gauges_of(record(1, pool="claude"), seen, 5.0)
+    assert [(fact.pool, fact.measured_at, [one.name for one in fact.windows]) for fact in told] == [
+        ("claude", 5.0, ["five_hour"])
+    ]
+    assert gauges_of(record(1), seen, None) == []  # nobody knows how old they are
+    assert gauges_of(record(1), Evidence(), 5.0) == []

@@ -45,6 +45,7 @@ KNOWN = {
     "actors/receipts.py": ({"httpx.Client"}, "what a job cost, by the id that its own provider gave it"),
     "actors/balance.py": ({"httpx.Client"}, "what is left of an account, after the gate"),
     "actors/catalogue.py": ({"httpx.Client"}, "a public list of models"),
+    "cli/statusline.py": ({"os.fork", "os.execv", "subprocess.run"}, "the person's own status line, as it was"),
     "cli/launch.py": ({"subprocess.Popen"}, "the supervisor itself"),
     "cli/work_evidence.py": ({"subprocess.run"}, "git, on this machine"),
 }

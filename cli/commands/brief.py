@@ -1,0 +1,115 @@
+"""``osrc brief``: what a session should know before it hands work on, at a glance. Reads only, starts nothing."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import Any
+
+import click
+
+from ..gauges import gauge_name, gauge_source, gauge_words, known, max_age_s
+from ..options import Command, Globals
+from ..output import answer, answer_json, say
+from ..place import home_root
+from ..preferences import number
+from ..render.lines import age
+from ..render.plain import one_line
+
+_MODES = ("auto", "manual", "hybrid")
+
+
+@click.command(cls=Command)
+@click.pass_obj
+def brief(options: Globals) -> None:
+    """Print which lanes are here, what limits say, what to spare, and the driving mode.
+
+    A lane that is here need not answer: osrc lanes asks its program, osrc doctor --ping its model.
+    """
+    from ...actors.glance import keyless_gemini, lanes_here  # noqa: PLC0415 - not for the help
+    from ...lanes.conserve import advise  # noqa: PLC0415 - as above
+    from ...state.gauges import (  # noqa: PLC0415 - as above
+        CHATGPT,
+        CLAUDE,
+        CONSERVE_PERCENT,
+        gauge_object,
+        headroom,
+        pressure,
+    )
+
+    now, root = time.time(), home_root(os.environ, options.home)
+    told, marks, notes = _store(root, now)
+    line, oldest = min(number("conserve_threshold", CONSERVE_PERCENT) / 100, 1.0), max_age_s()
+    here = lanes_here(os.environ)
+    advice = advise(
+        pressure(told, CLAUDE, now, oldest),
+        line,
+        here.keys(),
+        keyless_gemini=keyless_gemini(os.environ),
+        codex_headroom=headroom(told, CHATGPT, now, line, oldest),
+    )
+    shown: dict[str, Any] = {
+        "lanes": here,
+        "down": marks,
+        "gauges": [gauge_object(one, now, oldest) for one in told],
+        "conserve": {
+            "verdict": advice.verdict,
+            "utilization": advice.used,
+            "threshold": line,
+            "lane": advice.lane,
+            "why": advice.why,
+        },
+        "mode": _mode(root),
+    }
+    if options.json:
+        answer_json(shown)
+        return
+    for note in notes:
+        say(f"note: {note}")
+    answer("\n".join(_lines(shown, now)))
+
+
+def _store(root: str, now: float) -> tuple[list[Any], list[dict[str, Any]], list[str]]:
+    """Return the gauges, the marks that hold, and what is to be said of the store. A damaged one is said, no more."""
+    from ...state.errors import StateError  # noqa: PLC0415 - not for the help
+    from ...state.limits_reader import marks  # noqa: PLC0415 - as above
+    from ...state.limits_view import mark_object  # noqa: PLC0415 - as above
+    from ...state.reader import Reader  # noqa: PLC0415 - as above
+
+    try:
+        with Reader(f"{root}/state.db") as reader:
+            return known(reader, root, now), [mark_object(one) for one in marks(reader, now)], list(reader.notes)
+    except StateError as error:
+        return [], [], [error.message]
+
+
+def _mode(root: str) -> str | None:
+    """Return the driving mode that is remembered; None where none was chosen."""
+    from ...state.errors import StateError  # noqa: PLC0415 - not for the help
+    from ...state.files import read_private  # noqa: PLC0415 - as above
+
+    try:
+        word = (read_private(f"{root}/mode", 64) or b"").decode("utf-8", "replace").strip().lower()
+    except (OSError, StateError):
+        return None
+    return word if word in _MODES else None
+
+
+def _lines(shown: dict[str, Any], now: float) -> list[str]:
+    lanes = "  ".join(f"{lane}={word}" for lane, word in shown["lanes"].items())
+    lines = [f"lanes here : {lanes or 'none seen'}"]
+    lines.append("             being here is not answering: osrc lanes, osrc doctor --ping")
+    for mark in shown["down"]:
+        what, left = one_line(mark["key"].partition(":")[2], 40), age(max(0.0, mark["until"] - now))
+        lines.append(f"down       : {what} for {left}: {one_line(mark['reason'], 120)}")
+    for gauge in shown["gauges"]:
+        lines.append(f"limits     : {gauge_name(gauge)} {gauge_words(gauge)}, {gauge_source(gauge)}")
+    if not shown["gauges"]:
+        lines.append("limits     : no gauge is known; osrc tap install reads Claude's off your own status line")
+    conserve = shown["conserve"]
+    instead = f"; hand work to {conserve['lane']}" if conserve["lane"] else ""
+    if conserve["verdict"] == "conserve" and not conserve["lane"]:
+        instead = "; no lane that spends less is here"
+    lines.append(f"advice     : {conserve['verdict'].upper()}: {conserve['why']}{instead}")
+    lines.append(f"mode       : {shown['mode'] or 'not chosen: osrc mode auto|manual|hybrid'}")
+    return lines
