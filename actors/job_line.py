@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ..messages.facts import QueuePaused, QueueResumed
+from ..messages.facts import Fact, JobRemoved, QueuePaused, QueueResumed
 from ..messages.job import JobId, JobRecord
+from ..messages.session import SessionRemoved
 from ..messages.vocabulary import JobState
 from ..state.home import Home
 from ..state.queue import Queue, Turn, Waiting, ready
@@ -23,9 +24,18 @@ class Hold:
 
 @dataclass(frozen=True, slots=True)
 class Remove:
-    """Gateway → Jobs: nothing of these jobs is to be kept. Answered ``True`` once that is journalled, or refused."""
+    """Gateway → Jobs: nothing of these is to be kept. Answered ``True`` once that is journalled, or refused."""
 
     jobs: tuple[JobId, ...]
+    sessions: tuple[JobId, ...] = ()
+
+    def facts(self) -> list[Fact]:
+        """Return what is to be journalled."""
+        sessions = [SessionRemoved(session_id=session_id) for session_id in self.sessions]
+        return [*(JobRemoved(job_id=job_id) for job_id in self.jobs), *sessions]
+
+
+NOTHING = Remove(())
 
 
 class JobLine:
