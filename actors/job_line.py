@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -13,6 +14,9 @@ from ..state.home import Home
 from ..state.queue import Queue, Turn, Waiting, ready
 from ..state.queue_reader import paused
 from ..state.store import Reader
+
+FRESH_S = 2.0
+"""How long what was read of pauses is believed: another process may set one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +50,9 @@ class JobLine:
         self._fits = fits
         self._queue = Queue()
         self._ends: dict[str, JobState | None] = {}
-        self._paused: frozenset[str] | None = None
-        """None: not read yet, or changed since."""
+        self._paused: frozenset[str] = frozenset()
+        self._read_at: float | None = None
+        """When the pauses were read (monotonic seconds); None: not yet, or they changed since."""
 
     def __contains__(self, job_id: object) -> bool:
         """Whether this job waits here."""
@@ -72,10 +77,14 @@ class JobLine:
         """Take a job out; False when it is not here."""
         return self._queue.remove(job_id)
 
-    def stale(self) -> None:
-        """Something ended, or a pause changed, perhaps in another process: look anew at the next turn."""
+    def ended(self) -> None:
+        """Look anew at what is waited for: a job ended."""
         self._ends.clear()
-        self._paused = None
+
+    def stale(self) -> None:
+        """Look anew at everything: a pause changed, or another process may have done something."""
+        self._ends.clear()
+        self._read_at = None
 
     def turn(self) -> Turn:
         """Return which job runs next, and which never will."""
@@ -90,7 +99,8 @@ class JobLine:
         return len(self._queue) > 0 and bool(self._scopes() or self._queue.waited_for())
 
     def _scopes(self) -> frozenset[str]:
-        if self._paused is None:
+        if self._read_at is None or time.monotonic() - self._read_at > FRESH_S:
+            self._read_at = time.monotonic()
             with Reader(self._database) as reader:
                 self._paused = paused(reader)
         return self._paused

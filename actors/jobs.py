@@ -306,7 +306,7 @@ class Jobs(Supervisor):
         return self.query.port if isinstance(self.query, Query) else None
 
     def _remove(self, remove: Remove) -> None:
-        live = [job_id for job_id in remove.jobs if self._looked_after(job_id)]
+        live = [job_id for job_id in remove.jobs if self._is_live(job_id)]
         port = self._port()
         if live and port is not None:
             message = f"{live[0]} has not ended"
@@ -407,8 +407,13 @@ class Jobs(Supervisor):
             in_background("gc", self.handle, lambda: _Swept(tidy(self.services)), otherwise=_Swept())
             self.services.clock.later(SWEEP_S, self.handle, _SweepDue())
 
+    def _is_live(self, job_id: str) -> bool:
+        """Whether a job has not ended. One that has may still have an actor that is about to leave."""
+        record = self._record(job_id)
+        return record is not None and not record.state.terminal
+
     def _swept(self, old: Remove) -> None:
-        old = Remove(tuple(job_id for job_id in old.jobs if not self._looked_after(job_id)), old.sessions)
+        old = Remove(tuple(job_id for job_id in old.jobs if not self._is_live(job_id)), old.sessions)
         if old.jobs or old.sessions:
             log.info("gc: %d jobs and %d sessions are older than job_ttl_days", len(old.jobs), len(old.sessions))
             self._unseen.difference_update(old.jobs)
@@ -492,7 +497,7 @@ class Jobs(Supervisor):
 
     def _free(self, job_id: str) -> None:
         self._running.discard(job_id)
-        self._queue.stale()
+        self._queue.ended()
         self._next()
 
     def _next(self) -> None:
