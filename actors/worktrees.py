@@ -225,6 +225,8 @@ def locked(root: str, deadline: float) -> Iterator[None]:
     """
     if (wrong := _unsafe(root)) is not None:
         raise GitError(wrong)
+    if not Path(root).is_dir():
+        raise GitError(f"{printable(root)} is not there any more")
     place = Path(root, FOLDER)
     try:
         Path(root, PLACE).mkdir(parents=True, exist_ok=True)
