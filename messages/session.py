@@ -303,6 +303,13 @@ class LimitsObserved(Observation):
     windows: tuple[GaugeWindow, ...] = ()
 
 
+class SessionRemoved(Observation):
+    """Jobs, when an ended session was cleaned up."""
+
+    kind: Literal["session.removed"] = "session.removed"
+    session_id: JobId
+
+
 SessionFact = (
     SessionAccepted
     | SessionLaunching
@@ -312,5 +319,6 @@ SessionFact = (
     | SessionObserved
     | SessionEnding
     | SessionEnded
+    | SessionRemoved
     | LimitsObserved
 )
