@@ -14,7 +14,7 @@ CONNECT_S = 0.05
 
 
 def lanes_here(environ: Mapping[str, str], ports: Sequence[int] = LOCAL_PORTS) -> dict[str, str]:
-    """Return each lane that may be here, with a word about it: ``signed in``, ``installed``, ``key``, ``port 11434``."""
+    """Return each lane that may be here, with a word: ``signed in``, ``installed``, ``key``, ``port 11434``."""
     path, home = environ.get("PATH", os.defpath), environ.get("HOME") or "/"
     keys = named_secrets(sorted({one.key for one in LANES if one.key}), environ)
     there = {name: bool(shutil.which(name, path=path)) for name in {name for one in LANES for name in one.programs}}

@@ -100,6 +100,12 @@ _CHOOSING = (
     Setting("max_depth", "count", 1.0, "how deep delegates may delegate", older_prefix=True),
 )
 
+_ADVICE = (
+    Setting("conserve_threshold", "number", 50.0, "use of a plan from which on it is spared", "%", most=100),
+    Setting("cc_pressure", "number", None, "use of the Claude plan, instead of what was last seen", "%", most=100),
+    _number("limits_max_age", 7200, "how long a reading of a plan's use is believed"),
+)
+
 _GATE = (
     _flag("cloud_ack", None, "on: agree, once and for all, that work leaves for cloud lanes; off: refuse them"),
     _flag("secret_allow_value", False, "let a task that holds a secret's value go to a cloud lane"),
@@ -287,6 +293,7 @@ SETTINGS: Mapping[str, Setting] = {
     setting.key: setting
     for setting in (
         *_CHOOSING,
+        *_ADVICE,
         *_GATE,
         *_SUPERVISOR,
         *_WATCHDOG,

@@ -41,8 +41,9 @@ def brief(options: Globals) -> None:
     told, marks, notes = _store(root, now)
     line, oldest = min(number("conserve_threshold", CONSERVE_PERCENT) / 100, 1.0), max_age_s()
     here = lanes_here(os.environ)
+    given = number("cc_pressure", -1.0)
     advice = advise(
-        pressure(told, CLAUDE, now, oldest),
+        given / 100 if 0 <= given <= 100 else pressure(told, CLAUDE, now, oldest),
         line,
         here.keys(),
         keyless_gemini=keyless_gemini(os.environ),
@@ -102,8 +103,7 @@ def _lines(shown: dict[str, Any], now: float) -> list[str]:
     for mark in shown["down"]:
         what, left = one_line(mark["key"].partition(":")[2], 40), age(max(0.0, mark["until"] - now))
         lines.append(f"down       : {what} for {left}: {one_line(mark['reason'], 120)}")
-    for gauge in shown["gauges"]:
-        lines.append(f"limits     : {gauge_name(gauge)} {gauge_words(gauge)}, {gauge_source(gauge)}")
+    lines += [f"limits     : {gauge_name(one)} {gauge_words(one)}, {gauge_source(one)}" for one in shown["gauges"]]
     if not shown["gauges"]:
         lines.append("limits     : no gauge is known; osrc tap install reads Claude's off your own status line")
     conserve = shown["conserve"]
