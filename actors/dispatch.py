@@ -19,6 +19,8 @@ from .. import __version__
 from ..messages.commands import (
     COMMAND,
     Everything,
+    FanoutCancel,
+    FanoutSubmit,
     FollowEvents,
     FollowJobs,
     Hello,
@@ -55,6 +57,7 @@ from ..state.store import Reader
 from . import limit_commands
 from .attempt import keep_promise
 from .base import Stop, ask, log
+from .group_desk import GroupDesk
 from .intake import Draft, create, draft, forget_spool, read_plan
 from .jobs import Adopt, Cancel, Submit
 from .lane_book import LaneBook
@@ -115,6 +118,7 @@ class Dispatcher:
         self.activity = Activity()
         self._book = book
         self._sessions = SessionDesk(services, book)
+        self._groups = GroupDesk(services, self._draft)
         self._socket = socket
         self._max_jobs = max_jobs
         self._started_at = time.time()
@@ -137,7 +141,7 @@ class Dispatcher:
         finally:
             self.activity.end()
 
-    def _answer(self, body: Mapping[str, Any]) -> Iterator[Reply]:  # noqa: C901  one flat match
+    def _answer(self, body: Mapping[str, Any]) -> Iterator[Reply]:  # noqa: C901, PLR0912  one flat match
         try:
             command = COMMAND.validate_python(body)
         except ValidationError as error:
@@ -158,6 +162,10 @@ class Dispatcher:
                 yield from self._follow_events(command)
             case LimitsSet() | LimitsClear() | ViewLimits():
                 yield limit_commands.answer(command, self.services, self._book.registry())
+            case FanoutSubmit():
+                yield self._groups.submit(command.request, dry_run=command.dry_run)
+            case FanoutCancel():
+                yield self._groups.cancel(command.group_id, at_once=command.at_once)
             case SessionStart() | SessionSend() | SessionSteer() | SessionRelaunch() | SessionStop() | ViewSessions():
                 yield self._sessions.answer(command)
             case SupervisorStatus():

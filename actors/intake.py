@@ -289,10 +289,13 @@ def create(  # noqa: PLR0913  the machine comes in by name
     *,
     umask: int,
     owner: Identity | None = None,
+    group_id: str | None = None,
     now: float | None = None,
     random: Callable[[int], bytes] = os.urandom,
 ) -> tuple[JobRecord, JobFolder]:
     """Make the job's folder and its record. ``owner`` is the command that supervises it itself.
+
+    A member of a group is parked: it waits there for its turn.
 
     Raises StateError; then nothing is left behind.
     """
@@ -307,6 +310,8 @@ def create(  # noqa: PLR0913  the machine comes in by name
         except FileExistsError:
             continue
     record = record_of(draft_, job_id, at, owner)
+    if group_id is not None:
+        record = record.model_copy(update={"group_id": group_id, "parked": True})
     try:
         _fill(folder, draft_, umask)
         request = keepable(draft_.request, draft_.task_text, draft_.environment)

@@ -15,10 +15,12 @@ from .accounts import Accounts
 from .base import Directory
 from .board import Board
 from .clock import Clock
+from .crew_slots import CrewSlots
 from .feed import Feed
 from .kept_request import Requests
 from .limit_book import LimitBook
 from .lock import HomeLock
+from .memory_book import MemoryBook
 from .model_book import ModelBook
 from .pump import Pump
 from .spawner import Spawner
@@ -46,6 +48,10 @@ class Services:
     """The person's own models, and the cached catalogue."""
     limits: LimitBook
     """Marks, quotas and reservations."""
+    slots: CrewSlots
+    """Whose turn it is on which lane, among groups."""
+    memory: MemoryBook
+    """What jobs of each lane have used."""
     accounts: Accounts = field(default_factory=Accounts)
     """Whom live jobs can ask what they cost."""
     requests: Requests = field(default_factory=Requests)

@@ -11,6 +11,7 @@ from typing import Annotated, Literal
 from pydantic import Field, TypeAdapter
 
 from .base import Observation
+from .group import FanoutAccepted, FanoutCancelRequested, FanoutEnded, FanoutMemberReleased
 from .job import Attempted, Cost, ExitStatus, Identity, JobId, JobRecord, Progress
 from .session import SessionFact
 from .vocabulary import JobState
@@ -228,6 +229,10 @@ Fact = Annotated[
     | JobHeld
     | JobRemoved
     | SessionFact
+    | FanoutAccepted
+    | FanoutMemberReleased
+    | FanoutCancelRequested
+    | FanoutEnded
     | LaneDown
     | LaneUp
     | QuotaSet

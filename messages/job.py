@@ -168,6 +168,8 @@ class JobRecord(Observation):
     """Whose limit a run spends (``lanes/catalog/pools.py``)."""
     hops: tuple[Attempted, ...] = ()
     """Earlier attempts, oldest first; what stands elsewhere in the record is of the newest."""
+    parked: bool = False
+    """Whether it waits for its turn in its group, and is not to be started before."""
     wake_at: float | None = None
     """Epoch seconds until which the job waits for a limit to end; None: it waits for none."""
     marker_id: str | None = Field(default=None, repr=False)

@@ -35,6 +35,7 @@ from ..messages.facts import (
     SupervisorStarted,
     SupervisorStopped,
 )
+from ..messages.group import FanoutAccepted, FanoutCancelRequested, FanoutEnded, FanoutMemberReleased
 from ..messages.job import Attempted, Cost, JobRecord, Progress
 from ..messages.session import SessionFact
 from ..messages.vocabulary import JobState
@@ -65,6 +66,9 @@ def apply(record: JobRecord | None, fact: Fact, at: float) -> JobRecord | None: 
             | QuotaSet()
             | QuotaCleared()
             | QuotaExhausted()
+            | FanoutAccepted()
+            | FanoutCancelRequested()
+            | FanoutEnded()
         ):
             return record
         case JobEnded():
@@ -78,6 +82,7 @@ def apply(record: JobRecord | None, fact: Fact, at: float) -> JobRecord | None: 
             | JobEnding()
             | JobHopped()
             | JobHeld()
+            | FanoutMemberReleased()
         ):
             if record is None or record.state.terminal:
                 return record
@@ -125,7 +130,8 @@ def _changes(  # noqa: C901, PLR0911  one flat match
     | JobCancelRequested
     | JobEnding
     | JobHopped
-    | JobHeld,
+    | JobHeld
+    | FanoutMemberReleased,
     at: float,
 ) -> dict[str, Any]:
     """Return what ``fact`` changes in a live record."""
@@ -150,6 +156,8 @@ def _changes(  # noqa: C901, PLR0911  one flat match
             return {"cancel_requested": True}
         case JobEnding():
             return {} if record.ending else {"ending": fact.cause}
+        case FanoutMemberReleased():
+            return {"parked": False} if record.parked else {}
         case JobHopped():
             terms = {name: getattr(fact.record, name) for name in _TERMS}
             return {**_UNSEEN, **terms, "hops": _with(record, fact.over)}
