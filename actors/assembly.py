@@ -12,6 +12,7 @@ from ..state.errors import StateError
 from ..state.home import Home
 from ..state.local_zone import local_zone
 from ..state.settings import Settings
+from .admission import Admission
 from .base import Directory, Handle, Stop, log, start
 from .board import Board
 from .clock import SystemClock
@@ -93,6 +94,7 @@ def assemble(
         slots=CrewSlots(settings, directory),
         memory=MemoryBook(home),
         lock=lock,
+        admission=Admission(home),
         attached=attached,
         stopping=threading.Event(),
         umask=umask,

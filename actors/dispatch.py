@@ -26,9 +26,13 @@ from ..messages.commands import (
     Hello,
     Ids,
     JobCancel,
+    JobCleanup,
+    JobGc,
     JobSubmit,
     LimitsClear,
     LimitsSet,
+    QueuePause,
+    QueueResume,
     Selection,
     SupervisorStatus,
     SupervisorStop,
@@ -38,7 +42,7 @@ from ..messages.commands import (
 from ..messages.facts import FACT, Entry
 from ..messages.job import Identity, JobRequest
 from ..messages.refusals import RefusalCode, Refused
-from ..messages.replies import Accepted, Event, JobViews, Planned, Reply, Stopping, StreamEnded, SupervisorState
+from ..messages.replies import Accepted, Event, JobViews, Plan, Reply, Stopping, StreamEnded, SupervisorState
 from ..messages.sentences import what_is_wrong
 from ..messages.session import (
     SessionRelaunch,
@@ -53,16 +57,17 @@ from ..state import views
 from ..state.errors import StateError
 from ..state.identity import identify, look
 from ..state.ids import is_job_id
+from ..state.queue_reader import paused
 from ..state.store import Reader
-from . import limit_commands
+from . import cleaning, limit_commands, queue_commands
 from .attempt import keep_promise
 from .base import Stop, ask, log
 from .group_desk import GroupDesk
-from .intake import Draft, create, draft, forget_spool, read_plan
+from .intake import Draft, create, draft, forget_spool, preview, read_plan
 from .jobs import Adopt, Cancel, Submit
 from .lane_book import LaneBook
 from .services import Services
-from .session_desk import SessionDesk
+from .session_desk import SessionDesk, planned
 
 ASK_S = 30.0
 DRAFTS = 5
@@ -118,10 +123,11 @@ class Dispatcher:
         self.activity = Activity()
         self._book = book
         self._sessions = SessionDesk(services, book)
-        self._groups = GroupDesk(services, self._draft)
+        self._groups = GroupDesk(services, self._draft, self._preview)
         self._socket = socket
         self._max_jobs = max_jobs
         self._started_at = time.time()
+        self._pauses: tuple[int, frozenset[str]] | None = None
         self._root = os.fspath(services.home.root)
 
     def exchange(self, body: Mapping[str, Any]) -> Iterator[Reply]:
@@ -154,6 +160,12 @@ class Dispatcher:
                 yield self._submit(command.request, dry_run=command.dry_run)
             case JobCancel():
                 yield self._cancel(command)
+            case JobCleanup():
+                yield cleaning.cleanup(command, self.services, self._resolve)
+            case JobGc():
+                yield cleaning.collect(command, self.services)
+            case QueuePause() | QueueResume():
+                yield queue_commands.answer(command, self.services, self._resolve)
             case ViewJobs(selection=selection):
                 yield self._views(selection)
             case FollowJobs():
@@ -196,24 +208,33 @@ class Dispatcher:
             known = self._asked_before(request, request.job_id)
             if known is not None:
                 return known
-        decided = self._draft(request, reserve=not dry_run)
+        named = self._after_named(request)
+        if isinstance(named, Refused):
+            return named
+        request = named
+        if dry_run:
+            return planned(self._preview(request))
+        decided = self._draft(request)
         if isinstance(decided, Refused):
             return decided
-        if dry_run:
-            return Planned(plan=decided.plan)
         try:
-            return self._take(decided)
+            return self.services.admission.admit(decided.settings) or self._take(decided)
         finally:
             self.services.limits.give_back(decided.marker_id)  # from its commit on, the store counts the run
 
-    def _draft(self, request: JobRequest, *, reserve: bool) -> Draft | Refused:
-        """Decide about a job; with ``reserve`` a run of its quotas is held for it. Others may take the last one."""
+    def _preview(self, request: JobRequest) -> Plan | Refused:
+        """Return what a job would come to. Changes nothing."""
+        services = self.services
+        return preview(request, services.home, self._book.registry(), models=services.models, limits=services.limits)
+
+    def _draft(self, request: JobRequest) -> Draft | Refused:
+        """Decide about a job and hold a run of its quotas for it. Others may take the last one."""
         limits = self.services.limits
         for _ in range(DRAFTS):
             decided = draft(
                 request, self.services.home, self._book.registry(), models=self.services.models, limits=limits
             )
-            if isinstance(decided, Refused) or not reserve or decided.wake_at is not None:
+            if isinstance(decided, Refused) or decided.wake_at is not None:
                 return decided
             if limits.take(decided.marker_id, decided.lane.name, decided.resolved.model) is None:
                 return decided
@@ -236,6 +257,16 @@ class Dispatcher:
             return answer
         keep_promise(folder)
         return Accepted(job_id=record.job_id, plan=decided.plan)
+
+    def _after_named(self, request: JobRequest) -> JobRequest | Refused:
+        """Return the request with the ids of the jobs that it comes after."""
+        if not request.after:
+            return request
+        with Reader(self.services.home.database) as reader:
+            found = self._resolve(reader, request.after)
+        if isinstance(found, Refused):
+            return found
+        return request.model_copy(update={"after": tuple(record["job_id"] for record in found)})
 
     def _asked_before(self, request: JobRequest, job_id: str) -> Reply | None:
         """Return the answer to a request that was taken already, though the client never heard of it."""
@@ -296,10 +327,20 @@ class Dispatcher:
                 orphan = look(owner["pid"], owner["started"], owner["boot_id"]) == "gone"
             if orphan:
                 self.services.directory.tell("jobs", Adopt(record["job_id"]))
+        if record.get("state") == JobState.QUEUED.value and (why := self._paused(record)) is not None:
+            live = {**(live or {}), "note": why}
         trouble = self.services.feed.trouble
         if trouble is not None and views.is_live(record):
             live = {**(live or {}), "note": f"this may be out of date: the journal can't be written ({trouble})"}
         return views.job_object(record, self._root, time.time(), live)
+
+    def _paused(self, record: Mapping[str, Any]) -> str | None:
+        """Return the pause that holds a job. The pauses are read once for each state of the journal."""
+        seq = self.services.feed.wait(-1, 0.0)
+        if self._pauses is None or self._pauses[0] != seq:
+            with Reader(self.services.home.database) as reader:
+                self._pauses = seq, paused(reader)
+        return queue_commands.held_by(record, self._pauses[1])
 
     @staticmethod
     def _resolve(reader: Reader, ids: Iterable[str]) -> list[dict[str, Any]] | Refused:

@@ -7,16 +7,16 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
 from ..messages.group import FanoutMember, FanoutRequest, GroupMember, GroupRecord, RefusedMember
 from ..messages.job import Identity, JobRecord, JobRequest
 from ..messages.refusals import RefusalCode, Refused
-from ..messages.replies import GroupIsAccepted, GroupPlanned, GroupView, Reply
+from ..messages.replies import GroupIsAccepted, GroupPlanned, GroupView, Plan, Reply
 from ..messages.sentences import what_is_wrong
 from ..state import views
 from ..state.errors import StateError
@@ -41,23 +41,24 @@ MEMBERS = 2000
 NAMED = 3
 """So many refused members are named in one sentence."""
 
+Decided = TypeVar("Decided", Draft, Plan)
+
 _MEMBERS: TypeAdapter[tuple[FanoutMember, ...]] = TypeAdapter(tuple[FanoutMember, ...])
-
-
-class Drafts(Protocol):
-    """How one job is decided about; with ``reserve`` a run of its quotas is held for it."""
-
-    def __call__(self, request: JobRequest, *, reserve: bool) -> Draft | Refused:
-        """Return the draft, or why there is none."""
-        ...
 
 
 class GroupDesk:
     """See the module."""
 
-    def __init__(self, services: Services, drafts: Drafts) -> None:
+    def __init__(
+        self,
+        services: Services,
+        drafts: Callable[[JobRequest], Draft | Refused],
+        previews: Callable[[JobRequest], Plan | Refused],
+    ) -> None:
+        """``drafts`` decides about one job as it does where there is no group; ``previews`` only says how it would."""
         self.services = services
         self._drafts = drafts
+        self._previews = previews
 
     def submit(self, request: FanoutRequest, *, dry_run: bool) -> Reply:
         """Take a group, or refuse it whole; with ``dry_run`` say what it would be."""
@@ -69,16 +70,17 @@ class GroupDesk:
         members = self._members(request)
         if isinstance(members, Refused):
             return members
-        drafts, refused = self._decide(request, members, reserve=not dry_run)
+        if dry_run:
+            plans, refused = _sorted(request, members, self._previews)
+            planned = tuple({"label": label, "plan": plan.model_dump(mode="json")} for label, plan in plans)
+            return GroupPlanned(members=planned, refused=tuple(one.model_dump() for one in refused))
+        decided, refused = _sorted(request, members, self._drafts)
+        drafts = [one for _, one in decided]
         try:
-            if dry_run:
-                planned = tuple(
-                    {"label": one.request.label, "plan": one.plan.model_dump(mode="json")} for one in drafts
-                )
-                return GroupPlanned(members=planned, refused=tuple(one.model_dump() for one in refused))
             if refused and (not request.skip_refused or not drafts):
                 return _refusal(refused, drafts)
-            return self._take(request, drafts, refused)
+            full = self.services.admission.admit(drafts[0].settings, len(drafts))
+            return full or self._take(request, drafts, refused)
         finally:
             for one in drafts:
                 self.services.limits.give_back(one.marker_id)  # from its commit on, the store counts the run
@@ -120,21 +122,6 @@ class GroupDesk:
                 code=RefusalCode.BAD_REQUEST, message=f"{len(members)} members are too many: at most {MEMBERS}"
             )
         return members
-
-    def _decide(
-        self, request: FanoutRequest, members: Sequence[FanoutMember], *, reserve: bool
-    ) -> tuple[list[Draft], list[RefusedMember]]:
-        """Decide about every member: each goes through the same checks and the same gate as a job of its own."""
-        drafts: list[Draft] = []
-        refused: list[RefusedMember] = list(request.refused)
-        for member in members:
-            given = {name: value for name, value in member.model_dump().items() if value is not None}
-            decided = self._drafts(request.common.model_copy(update={**given, "job_id": None}), reserve=reserve)
-            if isinstance(decided, Refused):
-                refused.append(RefusedMember(label=member.label, code=decided.code.value, message=decided.message))
-            else:
-                drafts.append(decided)
-        return drafts, refused
 
     def _take(self, request: FanoutRequest, drafts: Sequence[Draft], refused: Sequence[RefusedMember]) -> Reply:
         me = identify(os.getpid()) if self.services.attached else None
@@ -205,6 +192,22 @@ class GroupDesk:
         now, root = time.time(), os.fspath(self.services.home.root)
         ordered = [rows[member["job_id"]] for member in known["members"] if member["job_id"] in rows]
         return group_object(known, [views.job_object(row, root, now) for row in ordered], now)
+
+
+def _sorted(
+    request: FanoutRequest, members: Sequence[FanoutMember], decide: Callable[[JobRequest], Decided | Refused]
+) -> tuple[list[tuple[str, Decided]], list[RefusedMember]]:
+    """Decide about every member, each through the same checks and the same gate as a job of its own."""
+    fine: list[tuple[str, Decided]] = []
+    refused: list[RefusedMember] = list(request.refused)
+    for member in members:
+        given = {name: value for name, value in member.model_dump().items() if value is not None}
+        decided = decide(request.common.model_copy(update={**given, "job_id": None}))
+        if isinstance(decided, Refused):
+            refused.append(RefusedMember(label=member.label, code=decided.code.value, message=decided.message))
+        else:
+            fine.append((member.label, decided))
+    return fine, refused
 
 
 def no_such_group(word: str) -> Refused:

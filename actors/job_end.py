@@ -15,9 +15,13 @@ from ..lanes.resets import LONGEST_S, parse_reset
 from ..messages.facts import JobEnded
 from ..messages.internal import CostSettled
 from ..messages.job import Cost, ExitStatus, JobRecord
-from ..messages.lane_events import FailureKind, TurnEnded
+from ..messages.lane_events import FailureKind, MarkerKind, TurnEnded
 from ..messages.vocabulary import JobState, Verb
+from ..state.errors import StateError
+from ..state.home import Home
+from ..state.lane_posture import remember
 from ..state.watchdog import CAUSE_STATES, Cause
+from .base import log
 from .limit_book import Hindrance
 from .redaction import clean_answer
 
@@ -36,6 +40,16 @@ class Found:
 def failed(reason: str) -> Verdict:
     """Return the verdict on a job that could not be started."""
     return Verdict(state=JobState.FAILED, exit=1, reason=reason, outcome="blocked")
+
+
+def remember_refusal(record: JobRecord, verdict: Verdict, lane: Lane | None, home: Home) -> None:
+    """Remember a verb that the lane's organisation forbids: the next job would be told the same."""
+    if lane is None or verdict.state is not JobState.PERMISSION_BLOCKED or record.verb not in lane.forbidden_by_others:
+        return
+    try:
+        remember(home, lane.name)
+    except StateError as error:
+        log.warning("%s: the refusal can't be remembered: %s", record.job_id, error)
 
 
 def lane_down(found: Hindrance) -> Verdict:
@@ -112,6 +126,19 @@ def ended_fact(  # noqa: PLR0913  the parts of one fact, three of them by name
         ended_at=ended_at,
         revises=revises,
     )
+
+
+def session_note(record: JobRecord, verdict: Verdict, lane: Lane | None, evidence: Evidence | None) -> str | None:
+    """Name the session that goes on where a headless run ends: with what was refused to it, or what it asks."""
+    marker = evidence.last_marker if evidence is not None else None
+    asked = marker is not None and marker.marker is MarkerKind.NEED_INPUT
+    stuck = verdict.state is JobState.PERMISSION_BLOCKED or (verdict.state is JobState.BLOCKED and asked)
+    if not stuck or lane is None or not lane.sessions:
+        return None
+    known = evidence.conversation if evidence is not None else record.conversation
+    if known is None or not lane.resume:
+        return f"in a session you can answer it: osrc session start --lane {lane.name} ..."
+    return f"in a session you can answer it: osrc session start --continue {record.job_id}"
 
 
 def limit_end(turn: TurnEnded | None, now: float) -> float | None:

@@ -7,12 +7,19 @@ a process: a queued one costs a line in a queue.
 from __future__ import annotations
 
 import os
-from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..messages.facts import ChildCrashed, Fact, JobAccepted, JobCancelRequested, JobEnded, JobLaunching
+from ..messages.facts import (
+    ChildCrashed,
+    Fact,
+    JobAccepted,
+    JobCancelRequested,
+    JobEnded,
+    JobLaunching,
+    JobRemoved,
+)
 from ..messages.group import FanoutAccepted, FanoutCancelRequested, GroupRecord
 from ..messages.internal import CancelJob, CancelNoticed, FactsCommitted, FactsRefused, JobFinished
 from ..messages.job import JobId, JobRecord
@@ -27,9 +34,11 @@ from ..state.restart_budget import RestartBudget
 from ..state.store import Reader
 from .attempt import keep_promise
 from .base import Handle, Query, ReplyPort, log, start
+from .cleaning import remove_folders, tidy
 from .group_names import GroupSeen, JobMoved, Release
 from .job import Job
 from .job_hop import Moved, Waits
+from .job_line import Hold, JobLine, Remove
 from .journal import Append
 from .notices import Unclaimed, job_actor, pass_on_cancel
 from .second_look import look_again, may_be_revised
@@ -43,6 +52,10 @@ ANSWER_S = 3.0
 """How long a stop waits for commits that somebody waits for."""
 WAKE_LOOK_S = 60.0
 """How often it is looked whether the time of a job that waits for a limit has come."""
+SWEEP_S = 6 * 3600.0
+"""How often finished jobs that are old are looked for."""
+LINE_LOOK_S = 2.0
+"""How often it is looked whether a job that waits may start by what another process did."""
 CANCEL_S = 20.0
 """How long one job may take to end when the supervisor is stopped with ``cancel``."""
 
@@ -89,6 +102,23 @@ class _WakeDue:
     job_id: JobId
 
 
+@dataclass(frozen=True, slots=True)
+class _LineDue:
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class _SweepDue:
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class _Swept:
+    """Jobs that are old, whose work trees are gone."""
+
+    jobs: tuple[JobId, ...] = ()
+
+
 @dataclass(slots=True)
 class _Waiting:
     """What is done when an append is committed."""
@@ -100,6 +130,9 @@ class _Waiting:
     cancel: Cancel | None = None
     revised: JobId | None = None
     ended: JobId | None = None
+    line: bool = False
+    """Whether it changes whose turn it is."""
+    removed: tuple[JobId, ...] = ()
 
 
 class Jobs(Supervisor):
@@ -118,7 +151,9 @@ class Jobs(Supervisor):
         self._most = max_jobs
         self._epoch = next(services.epochs)
         self._running: set[str] = set()
-        self._queue: deque[str] = deque()
+        self._queue = JobLine(services.home)
+        self._looking = False
+        """Whether the queue is looked at again in a while."""
         self._waiting: dict[int, _Waiting] = {}
         self._unseen: set[str] = set()
         """Jobs that ended without their exit status, until their actors are gone."""
@@ -141,9 +176,11 @@ class Jobs(Supervisor):
                 log.info("%s is looked after by the command that started it", record.job_id)
             elif not self.services.attached or _owned_by_us(record) or self.services.lock.held:
                 self._take(record)
+        self._next()
         if self.services.lock.held:
             for record in self._lost():
                 self._look_again(record)
+            self._sweep()
         self.services.ready.set()
 
     def _live(self) -> list[JobRecord]:
@@ -187,10 +224,10 @@ class Jobs(Supervisor):
             else:
                 self._hold(job_id, record.wake_at)
             return
-        if record.state is JobState.QUEUED and not record.cancel_requested and len(self._running) >= self._most:
-            self._queue.append(job_id)
-            return
-        self._run(job_id, None)
+        if record.state is JobState.QUEUED and not record.cancel_requested:
+            self._queue.add(record)
+        else:
+            self._run(job_id, None)
 
     def stopping(self, reason: str) -> None:
         """Tell those who wait what became of their requests, then stop. Not where the journal is what failed."""
@@ -227,6 +264,10 @@ class Jobs(Supervisor):
                 self._cancel(message)
             case Adopt(job_id=job_id):
                 self._adopt(job_id)
+            case Hold(facts=held):
+                self._append(held, _Waiting(port=self._port(), line=True), may_wait=False)
+            case Remove(jobs=jobs):
+                self._remove(jobs)
             case CancelNoticed():
                 self._cancel_noticed(message)
             case FactsCommitted(token=token):
@@ -243,6 +284,14 @@ class Jobs(Supervisor):
                 self._leave_if_answered()
             case _LeaveDue():
                 self._leave()
+            case _SweepDue():
+                self._sweep()
+            case _Swept(jobs=jobs):
+                self._swept(jobs)
+            case _LineDue():
+                self._looking = False
+                self._queue.stale()
+                self._next()
             case Moved(job_id=job_id):
                 self._moved.add(job_id)
             case Waits(job_id=job_id, until=until):
@@ -268,7 +317,7 @@ class Jobs(Supervisor):
                 super().receive_own(message)
 
     def _submit(self, record: JobRecord) -> None:
-        slot = record.wake_at is None and len(self._running) < self._most and not self._queue
+        slot = record.wake_at is None and len(self._running) < self._most and self._queue.admits(record)
         facts: list[Fact] = []
         if slot:
             self._running.add(record.job_id)
@@ -276,16 +325,28 @@ class Jobs(Supervisor):
             facts = [JobAccepted(job_id=record.job_id, record=record), JobLaunching(job_id=record.job_id, attempt=1)]
         else:
             facts = [JobAccepted(job_id=record.job_id, record=record)]
-        port = self.query.port if isinstance(self.query, Query) else None
-        self._append(facts, _Waiting(port=port, record=record, slot=slot), may_wait=False)
+        self._append(facts, _Waiting(port=self._port(), record=record, slot=slot), may_wait=False)
+
+    def _port(self) -> ReplyPort | None:
+        return self.query.port if isinstance(self.query, Query) else None
+
+    def _remove(self, jobs: tuple[JobId, ...]) -> None:
+        live = [job_id for job_id in jobs if self._looked_after(job_id)]
+        port = self._port()
+        if live and port is not None:
+            message = f"{live[0]} has not ended"
+            port.set(Refused(code=RefusalCode.NOT_FINISHED, message=message, hint=f"osrc cancel {live[0]}"))
+            return
+        self._unseen.difference_update(jobs)
+        removed = [JobRemoved(job_id=job_id) for job_id in jobs]
+        self._append(removed, _Waiting(port=port, line=True), may_wait=False)
 
     def _submit_group(self, submitted: SubmitGroup) -> None:
         """Journal a group and all its members in one commit: there is the whole of it, or nothing."""
         group = submitted.group
         facts: list[Fact] = [FanoutAccepted(group_id=group.group_id, record=group)]
         facts += [JobAccepted(job_id=record.job_id, record=record) for record in submitted.records]
-        port = self.query.port if isinstance(self.query, Query) else None
-        self._append(facts, _Waiting(port=port, group=submitted), may_wait=False)
+        self._append(facts, _Waiting(port=self._port(), group=submitted), may_wait=False)
 
     def _release(self, job_ids: Sequence[str]) -> None:
         """Let members of a group have their turn. One that was ended meanwhile, or had its turn, is no member here."""
@@ -293,18 +354,20 @@ class Jobs(Supervisor):
             if job_id not in self._parked:
                 continue
             wake_at = self._parked.pop(job_id)
+            record = self._record(job_id)
+            if record is None or record.state.terminal:
+                continue
             if wake_at is not None:
                 self._hold(job_id, wake_at)
             else:
-                self._queue.append(job_id)
+                self._queue.add(record)
         self._next()
 
     def _cancel(self, cancel: Cancel) -> None:
         facts: list[Fact] = [JobCancelRequested(job_id=job_id, at_once=cancel.at_once) for job_id in cancel.jobs]
         if cancel.group_id is not None:
             facts.append(FanoutCancelRequested(group_id=cancel.group_id))
-        port = self.query.port if isinstance(self.query, Query) else None
-        self._append(facts, _Waiting(port=port, cancel=cancel), may_wait=False)
+        self._append(facts, _Waiting(port=self._port(), cancel=cancel), may_wait=False)
 
     def _cancel_unrecorded(self, cancel: Cancel, refusal: Refused) -> Refused:
         """End what runs although that can't be recorded yet: it may be what fills the disk. Say so."""
@@ -316,7 +379,7 @@ class Jobs(Supervisor):
         message = f"the cancel can't be recorded yet ({refusal.message}); what runs is being ended all the same"
         return refusal.model_copy(update={"message": message})
 
-    def _committed(self, token: int) -> None:  # noqa: C901  a line for each thing that may have waited
+    def _committed(self, token: int) -> None:  # noqa: C901, PLR0912  a line for each thing that may have waited
         waiting = self._waiting.pop(token, None)
         if waiting is None:
             return
@@ -327,7 +390,7 @@ class Jobs(Supervisor):
             elif waiting.record.wake_at is not None:
                 self._hold(job_id, waiting.record.wake_at)
             else:
-                self._queue.append(job_id)
+                self._queue.add(waiting.record)
                 self._next()
         if waiting.group is not None:
             self._parked |= {record.job_id: record.wake_at for record in waiting.group.records}
@@ -338,6 +401,11 @@ class Jobs(Supervisor):
         if waiting.ended is not None:
             self._put_away(waiting.ended)
             self.services.directory.tell("crews", JobMoved(waiting.ended))
+        if waiting.ended is not None or waiting.line:
+            self._queue.stale()
+            self._next()
+        if waiting.removed:
+            self._remove_folders(waiting.removed)
         if waiting.revised is not None:
             log.info("%s: judged again", waiting.revised)
             revised = self._record(waiting.revised)
@@ -347,13 +415,9 @@ class Jobs(Supervisor):
             waiting.port.set(True)
 
     def _cancel_one(self, job_id: str, *, at_once: bool) -> None:
-        if (
-            job_id in self._queue
-            or job_id in self._parked
-            or (job_id in self._held and self.child(job_actor(job_id)) is None)
-        ):
-            if job_id in self._queue:
-                self._queue.remove(job_id)
+        alone = job_id in self._held and self.child(job_actor(job_id)) is None
+        if job_id in self._queue or job_id in self._parked or alone:
+            self._queue.remove(job_id)
             self._held.pop(job_id, None)
             self._parked.pop(job_id, None)
             self._end(_ended(job_id, JobState.CANCELED, 130, "canceled on request", "canceled"))
@@ -389,7 +453,31 @@ class Jobs(Supervisor):
         if _owned_by_other(record) or not self.services.lock.take():
             return False
         self._take(record)
+        self._next()
         return True
+
+    # --- old jobs
+
+    def _sweep(self) -> None:
+        """Let what is old go, in the background, now and again every few hours."""
+        if not self.services.attached and not self.services.stopping.is_set():
+            in_background("gc", self.handle, lambda: _Swept(tidy(self.services)), otherwise=_Swept())
+            self.services.clock.later(SWEEP_S, self.handle, _SweepDue())
+
+    def _swept(self, jobs: tuple[JobId, ...]) -> None:
+        old = tuple(job_id for job_id in jobs if not self._looked_after(job_id))
+        if old:
+            log.info("gc: %d jobs are older than job_ttl_days", len(old))
+            self._unseen.difference_update(old)
+            removed = [JobRemoved(job_id=job_id) for job_id in old]
+            self._append(removed, _Waiting(port=None, removed=old))
+
+    def _remove_folders(self, jobs: tuple[JobId, ...]) -> None:
+        def work() -> _Swept:
+            remove_folders(self.services, jobs)
+            return _Swept()
+
+        in_background("gc", self.handle, work, otherwise=_Swept())
 
     # --- children
 
@@ -455,16 +543,30 @@ class Jobs(Supervisor):
             self._hold(job_id, until)
             return
         del self._held[job_id]
-        self._queue.append(job_id)
+        record = self._record(job_id)
+        if record is not None:
+            self._queue.add(record)
         self._next()
 
     def _free(self, job_id: str) -> None:
         self._running.discard(job_id)
+        self._queue.stale()
         self._next()
 
     def _next(self) -> None:
-        while self._queue and len(self._running) < self._most and not self.services.stopping.is_set():
-            self._run(self._queue.popleft(), None)
+        """Start whose turn it is, as far as there are slots; end those whose turn will never come."""
+        while len(self._queue) and not self.services.stopping.is_set():
+            turn = self._queue.turn()
+            for job, reason in turn.skip:
+                self._queue.remove(job.job_id)
+                self._end(_ended(job.job_id, JobState.CANCELED, 1, reason, "canceled"))
+            if turn.run is None or len(self._running) >= self._most:
+                break
+            self._queue.remove(turn.run.job_id)
+            self._run(turn.run.job_id, None)
+        if self._queue.looks and not self._looking:
+            self._looking = True
+            self.services.clock.later(LINE_LOOK_S, self.handle, _LineDue())
 
     def child_ended(self, name: str, error: str | None, *, restarted: bool) -> None:
         """Journal a crash; an ordered end frees the slot, whatever was told before."""

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import os
 import time
+from dataclasses import replace
 from typing import assert_never
 
+from ..lanes.secrets.values import redact
 from ..messages.refusals import RefusalCode, Refused
-from ..messages.replies import IsGiven, Planned, Reply, SessionIsAccepted, SessionViews
+from ..messages.replies import IsGiven, Plan, Planned, Reply, SessionIsAccepted, SessionViews
 from ..messages.session import (
     Answer,
     SessionCommand,
@@ -21,19 +23,25 @@ from ..messages.session import (
     SessionStop,
     ViewSessions,
 )
+from ..state.errors import StateError
 from ..state.session_folder import SessionFolder
 from ..state.session_views import session_object
 from ..state.store import Reader
 from .base import ask
-from .intake import read_plan_file
+from .gate import Passed, pass_gate
+from .host import decode_environment
+from .intake import read_plan_file, settings_of
 from .lane_book import LaneBook
+from .recheck import GATE, Asks, dispatch_again
 from .services import Services
 from .session import Give, Given, StopSession, ended
-from .session_intake import SessionDraft, create_session, draft_session, write_launch
+from .session_intake import SessionDraft, create_session, draft_session, preview_session, write_launch
 from .session_names import session_actor
 from .sessions import AdoptSession, RelaunchSession, StartSession
 
 ASK_S = 30.0
+SHOWN_CHARS = 4000
+"""So much of what was sent is kept in the journal."""
 PLAN = "plan.json"
 
 
@@ -75,11 +83,14 @@ class SessionDesk:
             return Refused(code=RefusalCode.STOPPING, message="the supervisor is stopping", hint="try again")
         if request.session_id is not None and not dry_run and (known := self._asked_before(request.session_id)):
             return known
-        draft = draft_session(request, self.services.home, self._book.registry(), models=self.services.models)
+        home, lanes, models = self.services.home, self._book.registry(), self.services.models
+        if dry_run:
+            return planned(preview_session(request, home, lanes, models=models))
+        draft = draft_session(request, home, lanes, models=models)
+        if not isinstance(draft, Refused):
+            draft = self.services.admission.admit(draft.settings) or draft
         if isinstance(draft, Refused):
             return draft
-        if dry_run:
-            return Planned(plan=draft.plan)
         record, folder = create_session(draft, self.services.home, umask=self.services.umask)
         folder.write_json(PLAN, draft.plan.model_dump(mode="json"))
         named = request.name is not None
@@ -132,14 +143,49 @@ class SessionDesk:
     # --- giving
 
     def _send(self, command: SessionSend) -> Reply:
+        permit = self._pass(command)
+        if isinstance(permit, Refused):
+            return permit
         entry = {"text": command.text, "interrupt": command.interrupt}
-        return self._give(command.session, Give(command.send_id, "send", entry, chars=len(command.text)))
+        given = self._give(
+            command.session, Give(command.send_id, "send", entry, shown_text(command.text), len(command.text))
+        )
+        return given.model_copy(update={"disclosure": permit.disclosure}) if isinstance(given, IsGiven) else given
+
+    def _pass(self, command: SessionSend) -> Passed | Refused:
+        """Let what is sent pass the gate: its words, and what the session may read by now."""
+        record = self._record(command.session)
+        if isinstance(record, Refused):
+            return record
+        lane = self._book.registry().get(record.lane)
+        if isinstance(lane, Refused):
+            return lane
+        try:
+            environment = decode_environment(command.environment)
+            settings = settings_of(environment)
+        except ValueError as error:
+            return Refused(code=RefusalCode.BAD_REQUEST, message=str(error))
+        except StateError as error:
+            return error.refusal
+        home = self.services.home
+        kept = SessionFolder(home.session_dir(record.session_id)).read_json(GATE) or {}
+        again = dispatch_again(kept, Asks.session(record, 0), lane, home)
+        return pass_gate(
+            replace(
+                again,
+                scope=replace(again.scope, texts=(command.text,)),
+                environment=environment or again.environment,
+                settings=settings,
+                cloud_ack=command.cloud_ack,
+                keep=True,
+            )
+        )
 
     def _steer(self, command: SessionSteer) -> Reply:
         fields = command.action.model_dump(mode="json")
         op = str(fields.pop("op"))
         words = command.action.choice if isinstance(command.action, Answer) else ""
-        shown = None if isinstance(command.action, Answer) else json.dumps(fields)
+        shown = shown_text(words) if words else json.dumps(fields)
         return self._give(command.session, Give(command.send_id, op, fields, shown=shown, chars=len(words)))
 
     def _give(self, session_id: str, give: Give) -> Reply:
@@ -154,11 +200,11 @@ class SessionDesk:
             return record
         if not record.state.ended:
             answer = self._ask(session_id, StopSession("stopped on request"))
-            if isinstance(answer, Refused):
+            if isinstance(answer, Refused) and answer.code is not RefusalCode.SESSION_ENDED:
                 return answer
         return self._views(ViewSessions(session=session_id))
 
-    def _ask(self, session_id: str, body: object) -> Given | Refused:
+    def _ask(self, session_id: str, body: object) -> Given | Refused:  # noqa: PLR0911 - one refusal after the other
         """Ask a session's actor; one that nobody looks after is taken up first."""
         record = self._record(session_id)
         if isinstance(record, Refused):
@@ -171,11 +217,20 @@ class SessionDesk:
             if isinstance(adopted, Refused):
                 return adopted
             handle = self.services.directory.find(session_actor(session_id))
+        if handle is None and (over := self._over(session_id)) is not None:
+            return over
         if handle is None:
             message = f"another supervisor looks after the session {record.name}"
             return Refused(code=RefusalCode.SUPERVISOR_BUSY, message=message, hint="osrc supervisor status")
         answer: Given | Refused = ask(handle, body, ASK_S)
+        if isinstance(answer, Refused) and answer.code is RefusalCode.STOPPING:
+            return self._over(session_id) or answer
         return answer
+
+    def _over(self, session_id: str) -> Refused | None:
+        """Say that it has ended, if it has: its actor leaves with it, and may do so while it is asked."""
+        now = self._record(session_id)
+        return ended(now) if isinstance(now, SessionRecord) and now.state.ended else None
 
     # --- looking
 
@@ -200,6 +255,16 @@ class SessionDesk:
         with Reader(self.services.home.database) as reader:
             row = reader.session(session_id)
         return no_such_session(session_id) if row is None else SessionRecord.model_validate(row)
+
+
+def planned(plan: Plan | Refused) -> Reply:
+    """Return the reply to a dry run."""
+    return plan if isinstance(plan, Refused) else Planned(plan=plan)
+
+
+def shown_text(text: str) -> str:
+    """Return what the journal may keep of a text: its beginning, without secret values."""
+    return redact(text[:SHOWN_CHARS])[0]
 
 
 def no_such_session(token: str) -> Refused:

@@ -162,6 +162,8 @@ class SessionLaunch:
     env_strip: frozenset[str] = frozenset()
     files: tuple[PrivateFile, ...] = ()
     """Written into the session's folder, which ``{job}`` in argv stands for."""
+    next_minute: bool = False
+    """Whether a conversation may only be taken up in another minute than that in which it was last begun."""
     notices: tuple[str, ...] = ()
     billing: Billing | None = None
 
@@ -313,6 +315,8 @@ class Lane:
     state: tuple[str, ...] = ()
     """Folders that the CLI writes its own state to, with ``~``: they stay writable, and are never compared,
     where they lie inside the work tree (somebody works in their home folder)."""
+    forbidden_by_others: frozenset[Verb] = frozenset()
+    """Verbs that an organisation may forbid on the lane: one that was refused for want of permission is remembered."""
     effort: EffortSupport = EffortSupport.ADVISORY
     billing: Billing
     locality: Locality = Locality.CLOUD

@@ -33,6 +33,10 @@ class Plan(Observation):
     env_stripped: tuple[str, ...] = ()
     gate: str
     """What the gate says, in words."""
+    gate_open: bool = True
+    """False only on a dry run: the job would be refused, as ``gate`` says."""
+    disclosure: tuple[str, ...] = ()
+    """What a person is told before work leaves this machine, a line each; empty where nothing leaves."""
     cost: str
     """Cost words, for example ``$0 cash, spends your Claude plan limits``."""
     notices: tuple[str, ...] = ()
@@ -82,6 +86,8 @@ class IsGiven(Observation):
     send_id: str
     repeated: bool = False
     """Whether that id had been given before; then nothing was added."""
+    disclosure: tuple[str, ...] = ()
+    """What a person is told before work leaves this machine, a line each."""
 
 
 class SessionViews(Observation):
@@ -134,6 +140,30 @@ class GroupView(Observation):
     group: GroupObject
 
 
+class Cleaned(Observation):
+    """Jobs that were removed with their folders and work trees, or would be on a dry run, and those that stay."""
+
+    kind: Literal["cleaned"] = "cleaned"
+    removed: tuple[str, ...] = ()
+    """Ids."""
+    kept: tuple[dict[str, str], ...] = ()
+    """``{"job_id", "why"}`` of those that should have gone."""
+    notes: tuple[str, ...] = ()
+    freed_bytes: int = 0
+    """What they took on the disk."""
+    dry_run: bool = False
+
+
+class QueueState(Observation):
+    """The queue as it is now."""
+
+    kind: Literal["queue_state"] = "queue_state"
+    paused: tuple[str, ...] = ()
+    """``all``, ``group:ID``, ``job:ID``."""
+    waiting: int = 0
+    """How many jobs wait for their turn."""
+
+
 class LimitsState(Observation):
     """Marks that hold and quotas, as they are now."""
 
@@ -172,6 +202,8 @@ Reply = Annotated[
     | Accepted
     | Planned
     | JobViews
+    | Cleaned
+    | QueueState
     | SessionIsAccepted
     | IsGiven
     | SessionViews

@@ -37,6 +37,8 @@ _OURS = _MARKS | {
     "models.json",
     "lane-memory.json",
     "fanout",
+    "cloud-consent",
+    "lane-posture",
 }
 """So is one that holds nothing but these: it was left half made."""
 

@@ -104,6 +104,11 @@ class Reader:
             total = self._number("SELECT coalesce(sum(jobs), 0) FROM job_counts WHERE state = ?", (state,))
         return found, max(0, total - len(found))
 
+    def accepted_since(self, at: float) -> list[float]:
+        """Return when each job since then was accepted (epoch seconds), oldest first."""
+        rows = self._rows("SELECT accepted_at FROM jobs WHERE accepted_at > ? ORDER BY accepted_at", (at,))
+        return [float(row[0]) for row in rows]
+
     def live(self) -> list[Record]:
         """Return every job that has not ended, oldest first."""
         return self._records("ended IS NULL ORDER BY accepted_at, job_id", ())
@@ -186,6 +191,14 @@ class Reader:
             return [(int(seq), float(at), str(kind), str(body)) for seq, at, kind, body in rows]
         except (TypeError, ValueError):
             raise DamagedStore(message=f"{printable(self._path)} is damaged: a fact has no number or no time") from None
+
+    def group(self, group_id: str) -> list[Record]:
+        """Return the jobs of a group, oldest first."""
+        return self._records("group_id = ? ORDER BY accepted_at, job_id", (group_id,))
+
+    def ended_before(self, instant: float) -> list[Record]:
+        """Return the jobs that ended before an instant (epoch seconds), the one that ended first, first."""
+        return self._records("ended < ? ORDER BY ended, job_id", (instant,))
 
     def last_seq(self) -> int:
         """Return the number of the newest fact, 0 when there is none."""

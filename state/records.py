@@ -28,6 +28,8 @@ from ..messages.facts import (
     JobStateChanged,
     LaneDown,
     LaneUp,
+    QueuePaused,
+    QueueResumed,
     QuotaCleared,
     QuotaExhausted,
     QuotaSet,
@@ -69,6 +71,8 @@ def apply(record: JobRecord | None, fact: Fact, at: float) -> JobRecord | None: 
             | FanoutAccepted()
             | FanoutCancelRequested()
             | FanoutEnded()
+            | QueuePaused()
+            | QueueResumed()
         ):
             return record
         case JobEnded():

@@ -20,6 +20,7 @@ from .home import Home
 from .ids import is_job_id
 from .job_folder import META, JobFolder
 from .reader import SMALLEST, refuse_irregular
+from .session_recovery import restore_sessions
 from .store import Store
 
 BUILDING = ".rebuilding"
@@ -70,6 +71,8 @@ def _build(home: Home, now: float, cause: str, files: Files) -> tuple[int, list[
             store.skip_to(known if known is not None else int(now * 1000))
             records, unread = _readable(home, files)
             _restore(store, records, cause, now)
+            restore_sessions(store, home)
+            store.commit()
         try:
             files.replace(building, _beside(home.database, REBUILT))
         except OSError as error:
@@ -105,6 +108,8 @@ def _reconciled(store: Store, home: Home, now: float, files: Files) -> tuple[Sto
     try:
         live = {record.job_id for record in store.live()}
         found = _forgotten(store, home, files, store.job_ids(), live)
+        if restore_sessions(store, home):
+            store.commit()
         if not found:
             return store, []
         cause = f"{printable(home.database)} had lost the end of its log"

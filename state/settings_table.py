@@ -100,6 +100,19 @@ _CHOOSING = (
     Setting("max_depth", "count", 1.0, "how deep delegates may delegate", older_prefix=True),
 )
 
+_GATE = (
+    _flag("cloud_ack", None, "on: agree, once and for all, that work leaves for cloud lanes; off: refuse them"),
+    _flag("secret_allow_value", False, "let a task that holds a secret's value go to a cloud lane"),
+    _number("secret_scan_secs", 20, "bound on the search for credential files; one that does not end refuses the job"),
+    _text("protected_paths", "folders that no job may write in, with : between them", "~/.claude:~/.codex:~/.config"),
+    Setting("launches_per_hour", "count", 5000.0, "jobs taken within an hour; 0: any number", "jobs"),
+    _count("min_free_memory", 128, "free memory without which no job is started; 0: any", "MiB"),
+    _count("min_free_disk", 64, "free disk space without which no job is started; 0: any", "MiB"),
+    _flag("secret_scan_deep", True, "search folders in folders too; it always does", effective=False),
+    _count("secret_scan_depth", None, "how deep; there is no bound but time", "levels", effective=False),
+    _flag("no_bypass", False, "refuse to write in protected_paths; it always does", effective=False),
+)
+
 _SUPERVISOR = (
     Setting(
         "max_jobs", "count", 16, "jobs that run at the same time; more wait in the queue", "jobs", least=1, most=1000
@@ -128,7 +141,7 @@ _WATCHDOG = (
     _flag("fs_progress", True, "files that change in the work folder count as life"),
     _count("fs_progress_depth", 6, "how deep the work folder is looked at", "levels"),
     _text("text_lanes", "further lanes exempt from the no-write rules: comma or space between names"),
-    _number("setup_grace", 900, "bound on preparing a work tree", effective=False),
+    _number("setup_grace", 900, "bound on making a job's own work tree"),
     _count(
         "perm_tail", 400, "lines of output searched for denials; events are counted instead", "lines", effective=False
     ),
@@ -144,6 +157,11 @@ _WATCHDOG = (
     _number("unwatched_after", 120, "a running job that nobody looks at is mentioned", effective=False),
 )
 
+_CREWS = (
+    _flag("worktree", False, "give each job that may write a git work tree of its own"),
+    _text("worktree_base", "commit that work trees start from", "HEAD"),
+)
+
 _LOOKING = (
     _count("status_max", 40, "jobs that status shows; 0: all", "jobs"),
     _number("status_deadline", 15, "bound on status; it needs none", effective=False),
@@ -152,8 +170,8 @@ _LOOKING = (
     _count("classify_tail", 200, "lines of output that classify reads", "lines", effective=False),
     _count("preamble_max", 12, "lines of banner that classify skips", "lines", effective=False),
     _count("explain_evidence_lines", 20, "lines of evidence that explain shows", "lines"),
-    _number("job_ttl_days", 3, "age after which gc removes finished jobs", "days", effective=False),
-    _count("auto_gc_max", 20, "jobs that one automatic gc removes", "jobs", effective=False),
+    _number("job_ttl_days", 3, "age after which gc removes finished jobs; 0: never by itself", "days"),
+    _count("auto_gc_max", 20, "jobs that one automatic gc removes; 0: there is none", "jobs"),
     _flag("blind_turn_guard", True, "remind of unwatched jobs at the end of a turn", effective=False),
     _number("blind_turn_snapshot_max_age", 600, "age of what that reminder believes", effective=False),
 )
@@ -229,8 +247,6 @@ _LATER = (
     _flag("force_autodetach", False, "always do", effective=False),
     _flag("require_interactive", True, "detached jobs go to tmux", effective=False),
     _flag("require_tmux", False, "refuse without tmux", effective=False),
-    _flag("worktree", False, "give each job a git work tree of its own", effective=False),
-    _text("worktree_base", "commit that work trees start from", "HEAD", effective=False),
     _count("fanout_max", None, "members of a fan-out that run at the same time; 6", "jobs"),
     _text("lane_max", "members of fan-outs that run on a lane at the same time: devin=2 codex=4"),
     _flag("vocab_guard", True, "neutral words in what we write to sessions by ourselves", effective=False),
@@ -272,8 +288,10 @@ SETTINGS: Mapping[str, Setting] = {
     setting.key: setting
     for setting in (
         *_CHOOSING,
+        *_GATE,
         *_SUPERVISOR,
         *_WATCHDOG,
+        *_CREWS,
         *_LOOKING,
         *_GRANTS,
         *_LOCAL,

@@ -47,7 +47,7 @@ def plan(task: Task, host: Host) -> Launch | Refused:
         argv += ["--effort", EFFORTS[task.effort]]
         env_set["MAX_THINKING_TOKENS"] = str(tokens)
         notices = (*notices, f"effort {task.effort}: at most {tokens} thinking tokens, where the model heeds it.")
-    read, told = instructions(task, host)
+    read, told = instructions(task.cwd, host)
     argv += [
         *read,
         *servers(host, task.servers),

@@ -29,7 +29,7 @@ def plan(task: Task, host: Host) -> Launch | Refused:
             notices.append(f"Claude Code has no effort {task.effort}; {EFFORTS[task.effort]} is used.")
     told: dict[str, str] = {}
     if not host.trust_folder:
-        read, told = instructions(task, host)
+        read, told = instructions(task.cwd, host)
         argv += [OWN_SETTINGS, *read]
     argv += [
         *servers(host, task.servers),

@@ -6,8 +6,9 @@ from ...messages.refusals import Refused
 from ..catalog.pools import CLAUDE_KEY
 from ..contract import Host, SessionLaunch, SessionTask
 from ..launching import NESTING, missing_program
-from ..vehicles.claude_code.argv import BINARY, EFFORTS, INSTALL, NO_SERVERS
+from ..vehicles.claude_code.argv import BINARY, EFFORTS, INSTALL, NO_SERVERS, instructions
 from ..vehicles.claude_code.session import native_argv
+from .argv import OWN_SETTINGS
 
 
 def native(task: SessionTask, host: Host) -> SessionLaunch | Refused:
@@ -21,15 +22,18 @@ def native(task: SessionTask, host: Host) -> SessionLaunch | Refused:
         notices.append(f"Claude Code has no effort {task.effort}; {EFFORTS[task.effort]} is used.")
     if by_key:
         notices.append("ANTHROPIC_API_KEY is set: the session is metered on that key, not on a Claude plan.")
-    own_servers = host.environment.get("OSRC_CLAUDE_USER_CONFIG") == "1"
+    argv = [program, *native_argv(task)]
+    env_set: dict[str, str] = {}
+    if not host.trust_folder:
+        read, env_set = instructions(task.cwd, host)
+        argv += [OWN_SETTINGS, *read]
+    if host.environment.get("OSRC_CLAUDE_USER_CONFIG") != "1":
+        argv += ["--strict-mcp-config", "--mcp-config", NO_SERVERS]
     return SessionLaunch(
-        argv=(
-            program,
-            *native_argv(task),
-            *(() if own_servers else ("--strict-mcp-config", "--mcp-config", NO_SERVERS)),
-        ),
+        argv=tuple(argv),
         engine="claude",
         options={"model": task.model},
+        env_set=env_set,
         env_strip=NESTING,
         notices=tuple(notices),
         billing=CLAUDE_KEY if by_key else None,

@@ -70,7 +70,7 @@ def plan(task: Task, host: Host) -> Launch | Refused:
         argv += ["--effort", EFFORTS[task.effort]]
         env_set["CLAUDE_CODE_ALWAYS_ENABLE_EFFORT"] = "1"
         notices = (*notices, *_said(task.effort))
-    read, told = instructions(task, host)
+    read, told = instructions(task.cwd, host)
     argv += [
         *read,
         *servers(host, task.servers),

@@ -12,7 +12,7 @@ from .argv import BINARY, INSTALL, OWN_SESSION
 def over(task: SessionTask, host: Host) -> SessionLaunch | Refused:
     """Return the launch of a session.
 
-    ``-m`` there only lets it start with a model of one's own and no sign-in: the model is chosen over the protocol.
+    ``-m`` only lets it start with a model of one's own and no sign-in: the model is chosen over the protocol.
     """
     program = host.executables.get(BINARY)
     if program is None:

@@ -188,6 +188,19 @@ def test_codex_gets_over_a_dropped_connection(gateway: MakeGateway) -> None:
     assert job["cost"]["measured"] is False
 
 
+def test_the_offload_chain_is_walked_where_the_connection_is_lost_for_good(gateway_alone: MakeGateway) -> None:
+    world = gateway_alone([CUT | {"repeat": 6}, ANSWER])
+    chain = "z-ai/glm-5.2,deepseek/deepseek-v4-pro"
+    job, _done = world.job(
+        "run", "--lane", "codexor", "Do what the script says.", OSRC_FALLBACK="1", OR_OFFLOAD_CHAIN=chain
+    )
+    assert (job["state"], job["lane"], job["model"]) == ("done", "codexor", "deepseek/deepseek-v4-pro")
+    [over] = job["hops"]
+    assert (over["lane"], over["model"], over["outcome"]) == ("codexor", "z-ai/glm-5.2", "transport")
+    asked = [request.body["model"] for request in world.server.main_requests]
+    assert asked == ["z-ai/glm-5.2"] * 6 + ["deepseek/deepseek-v4-pro"]
+
+
 @BOTH
 def test_a_stream_that_stalls(gateway: MakeGateway, lane: str) -> None:
     job, code = run(gateway([STALL]), lane, **SHORT_WINDOWS, OSRC_RECEIPT_WAIT="0")

@@ -51,6 +51,12 @@ def test_a_session_is_started_read_answered_steered_and_stopped(sessions: Sessio
     sessions.ok("send", "fix", "work")
     assert sessions.ok("send", "fix", "say urgent", "--interrupt", "--wait") == "urgent"
 
+    # The journal keeps what was sent, without secrets.
+    secret = "ghp_" + "a1B2" * 9
+    sessions.osrc("send", "fix", f"say {secret}", "--wait")
+    assert secret not in json.dumps(sessions.home.facts())
+    assert "say urgent" in [fact["text"] for fact in sessions.home.facts("session.given")]
+
     assert sessions.ok("stop") == "fix exited (stopped on request)"
     assert sessions.ok("stop", "fix") == "fix exited (stopped on request)"
     assert sessions.osrc("send", "fix", "say too late").returncode == 1
@@ -148,6 +154,17 @@ def test_nothing_outlives_a_session_however_it_clings(sessions: Sessions) -> Non
     assert ended["exit_code"] == 3
     until(lambda: not alive(stray), "what it had started is gone")
     sessions.home.nothing_left()
+
+
+def test_an_idle_session_is_ended_and_none_needs_a_supervisor(sessions: Sessions) -> None:
+    one = sessions.start("--no-daemon", "say alone", OSRC_SESSION_IDLE="8")
+    assert sessions.home.daemons() == []
+    assert sessions.ok("send", "--no-daemon", "--wait", "say again") == "again"
+    assert sessions.home.daemons() == []
+    until(lambda: json.loads(sessions.ok("read", "--json"))["events"][-1]["type"] == "exited", "it was ended")
+    sessions.home.nothing_left()
+    assert sessions.ok("stop", one, "--no-daemon") == "claude exited (idle for 8 s)"
+    assert sessions.given() == ["say alone", "say again"]
 
 
 def test_a_program_that_is_not_there_is_refused_and_one_that_leaves_at_once_is_told(sessions: Sessions) -> None:

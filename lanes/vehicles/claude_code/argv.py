@@ -76,13 +76,13 @@ def servers(host: Host, granted: tuple[str, ...] = ()) -> list[str]:
     return ["--strict-mcp-config", *own]
 
 
-def instructions(task: Task, host: Host) -> tuple[list[str], dict[str, str]]:
+def instructions(cwd: str, host: Host) -> tuple[list[str], dict[str, str]]:
     """Return what has the folder's CLAUDE.md read where its settings are not.
 
     Seen on 2.1.332: without the settings of a folder its CLAUDE.md and rules are left out too, unless the folder is
     named and this variable says so. Neither its ``env``, ``apiKeyHelper`` and hooks nor its plugins come along.
     """
-    flags = [word for folder in host.project or (task.cwd,) for word in ("--add-dir", folder)]
+    flags = [word for folder in host.project or (cwd,) for word in ("--add-dir", folder)]
     return flags, {"CLAUDE_CODE_ADDITIONAL_DIRECTORIES_CLAUDE_MD": "1"}
 
 
