@@ -40,6 +40,7 @@ from ..messages.commands import (
     ViewLimits,
 )
 from ..messages.facts import FACT, Entry
+from ..messages.group import FanoutRequest
 from ..messages.job import Identity, JobRequest
 from ..messages.refusals import RefusalCode, Refused
 from ..messages.replies import Accepted, Event, JobViews, Plan, Reply, Stopping, StreamEnded, SupervisorState
@@ -175,7 +176,7 @@ class Dispatcher:
             case LimitsSet() | LimitsClear() | ViewLimits():
                 yield limit_commands.answer(command, self.services, self._book.registry())
             case FanoutSubmit():
-                yield self._groups.submit(command.request, dry_run=command.dry_run)
+                yield self._submit_group(command.request, dry_run=command.dry_run)
             case FanoutCancel():
                 yield self._groups.cancel(command.group_id, at_once=command.at_once)
             case SessionStart() | SessionSend() | SessionSteer() | SessionRelaunch() | SessionStop() | ViewSessions():
@@ -221,6 +222,12 @@ class Dispatcher:
             return self.services.admission.admit(decided.settings) or self._take(decided)
         finally:
             self.services.limits.give_back(decided.marker_id)  # from its commit on, the store counts the run
+
+    def _submit_group(self, request: FanoutRequest, *, dry_run: bool) -> Reply:
+        common = self._after_named(request.common)
+        if isinstance(common, Refused):
+            return common
+        return self._groups.submit(request.model_copy(update={"common": common}), dry_run=dry_run)
 
     def _preview(self, request: JobRequest) -> Plan | Refused:
         """Return what a job would come to. Changes nothing."""

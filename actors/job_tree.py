@@ -26,7 +26,7 @@ from .worktree_removal import tree_of_record
 from .worktrees import Held, Planned, Worktree, make_worktree, plan_worktree, sentences, settle_worktree
 
 GRACE_S = 900.0
-_SEALED = frozenset({Posture.WORKSPACE_WRITE.value, Posture.SANDBOXED.value})
+_BOXED = frozenset({Posture.WORKSPACE_WRITE.value, Posture.SANDBOXED.value})
 """Postures whose sandbox is the work tree alone: git's own folder lies outside it, so that a delegate can't commit
 (seen: codex 0.171.0)."""
 
@@ -94,7 +94,7 @@ def _settled(record: JobRecord, folder: JobFolder) -> WorktreeSettled:
     tree = tree_of_record(record)
     if tree is None:
         return WorktreeSettled()
-    held = settle_worktree(tree, _message(record) if record.posture in _SEALED else None)
+    held = settle_worktree(tree, _message(record) if record.posture in _BOXED else None)
     try:
         _keep(folder, tree, held)
     except StateError as error:

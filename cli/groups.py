@@ -111,7 +111,9 @@ def _object(reach: Reach, reader: Any, row: Mapping[str, Any]) -> Group:  # noqa
 
     records = member_records(reader, str(row["group_id"]))
     now = time.time()
-    jobs = [job_object(derive(records[job_id], look), reach.root, now) for job_id in _order(row, records)]
+    if reach.running() is None:  # with a supervisor a verdict is on its way
+        records = {job_id: derive(record, look) for job_id, record in records.items()}
+    jobs = [job_object(records[job_id], reach.root, now) for job_id in _order(row, records)]
     return group_object(row, jobs, now)
 
 

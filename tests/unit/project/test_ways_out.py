@@ -38,6 +38,7 @@ KNOWN = {
     "actors/delegates/anthropic_server.py": ({"httpx.Client"}, "inside a delegate"),
     "actors/delegates/chat_client.py": ({"httpx.Client"}, "inside a delegate"),
     # Without any work of a person's.
+    "actors/git.py": ({"subprocess.run"}, "git, on this machine"),
     "actors/host.py": ({"subprocess.run"}, "a CLI's version or status"),
     "actors/tree_snapshot.py": ({"subprocess.run"}, "git, on this machine"),
     "actors/work_tree.py": ({"subprocess.run"}, "whether bubblewrap works"),
