@@ -62,6 +62,7 @@ def wait_for(reach: Reach, group_id: str, deadline: float | None, show: Callable
     """
     checked = 0.0
     while True:
+        began = time.monotonic()
         group = one_group(reach, group_id)
         show(group)
         now = time.monotonic()
@@ -70,8 +71,8 @@ def wait_for(reach: Reach, group_id: str, deadline: float | None, show: Callable
         if now >= checked:
             _see_to(reach, group)
             checked = time.monotonic() + ALIVE_S
-        left = POLL_S if deadline is None else min(POLL_S, max(0.0, deadline - time.monotonic()))
-        time.sleep(left)
+        pause = max(POLL_S, 10 * (now - began))  # a look at thousands of members takes a while
+        time.sleep(pause if deadline is None else min(pause, max(0.0, deadline - time.monotonic())))
 
 
 def _see_to(reach: Reach, group: Group) -> None:

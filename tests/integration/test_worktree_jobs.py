@@ -9,6 +9,10 @@ from pathlib import Path
 from fakes.osrc_process import parsed, shown
 from fakes.repos import repository, run_git
 from fakes.supervised import Supervised, until
+from outsourcerer.messages.session import SessionRecord
+from outsourcerer.state.home import Home
+from outsourcerer.state.session_folder import SessionFolder
+from outsourcerer.state.store import Store
 
 FORTY = 40
 
@@ -21,6 +25,20 @@ def commit_own(name: str) -> list[dict[str, object]]:
         {"run": ["git", "commit", "--quiet", "-m", name]},
         {"end": "committed", "ok": True},
     ]
+
+
+def ended_session(home: Supervised) -> Path:
+    """Put a session that has ended long ago into a home without a supervisor; return its folder."""
+    base = {"session_id": "20261130-124501-000000000001", "name": "old", "lane": "claude", "vehicle": "claude"}
+    ended = {"cwd": "/w", "transport": "native", "accepted_at": 1.0, "ended": 2.0, "state": "exited"}
+    record = SessionRecord.model_validate({**base, **ended})
+    folder = SessionFolder.create(Home(home.root), record.session_id)
+    folder.write_meta(record)
+    store = Store.open(home.root / "state.db", now=3.0)
+    store.restore_session(record)
+    store.commit()
+    store.close()
+    return folder.path
 
 
 def test_forty_jobs_edit_one_repository_at_once_and_no_commit_is_lost(home: Supervised) -> None:
@@ -105,6 +123,17 @@ def test_a_killed_supervisor_leaves_the_tree_and_the_order_as_they_are(home: Sup
     assert home.ended(second)["state"] == "done?"
     assert home.ended(third)["state"] == "done?"
 
+    home.ok("supervisor", "stop")
+    until(lambda: not home.daemons(), "the supervisor is gone")
+    session = ended_session(home)
+    home.environ["OSRC_JOB_TTL_DAYS"] = "0.0000001"
+    late = home.bg({"wait_for": str(tmp_path / "never"), "timeout_s": 120})
+    until(lambda: {record["job_id"] for record in home.records()} == {first, late}, "what is old and saved is gone")
+    until(lambda: not home.folder(second).exists() and not session.exists(), "their folders are gone")
+    assert home.facts("session.removed")
+    assert Path(record["worktree"]).exists()  # its commit is on no other branch
+    home.ok("cancel", late)
+
 
 def test_what_comes_after_a_failed_job_is_skipped_and_the_greater_priority_goes_first(home: Supervised) -> None:
     home.environ["OSRC_MAX_JOBS"] = "1"
@@ -147,5 +176,6 @@ def test_a_tree_that_cannot_be_made_ends_its_job_with_the_reason(home: Supervise
     home.ok("resume", "--all")
     record = home.ended(job_id)
     assert record["state"] == "failed"
-    assert record["reason"].startswith("worktree: ")
+    assert record["reason"] == f"worktree: {repo} is not there any more"
+    assert not repo.exists()
     home.ok("cleanup", job_id)
