@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from types import SimpleNamespace
 
 import pytest
@@ -81,7 +82,6 @@ class Bench:
             self.write(JobEnded(job_id=job_id(number), state=JobState.DONE, exit=0))
         eventually(lambda: all(self.states()[job_id(number)][0] for number in numbers))
         self.crews.tell(JobMoved(job_id(numbers[0])))
-        eventually(lambda: self.clock.advance(0.5) or True)
 
     def states(self):
         with Reader(self.home.database) as reader:
@@ -93,7 +93,12 @@ class Bench:
 
     def on(self, what, because="it did not happen"):
         """Wait for it while time goes on."""
-        return eventually(lambda: self.clock.advance(0.5) or what(), because)
+
+        def look():
+            self.clock.advance(0.5)
+            return what()
+
+        return eventually(look, because)
 
     def close(self):
         for name in ("crews", "journal", "jobs", "parent"):
@@ -151,7 +156,7 @@ def test_a_group_whose_record_is_lost_is_made_anew_from_its_members(tmp_path):
     bench = Bench(tmp_path, with_group=False)
     try:
         bench.crews.tell(GroupSeen(GROUP))
-        eventually(lambda: bench.group())
+        eventually(bench.group)
         assert [one["label"] for one in bench.group()["members"]] == ["m0", "m1", "m2", "m3"]
         bench.on(lambda: len(bench.released()) == MEMBERS)
     finally:
@@ -159,7 +164,7 @@ def test_a_group_whose_record_is_lost_is_made_anew_from_its_members(tmp_path):
 
 
 def test_starts_of_a_lane_that_rewrites_its_files_are_apart(bench):
-    eventually(lambda: bench.released())
+    eventually(bench.released)
     assert bench.released() == [job_id(0)]
     bench.clock.advance(0.39)
     assert bench.released() == [job_id(0)]
@@ -178,6 +183,4 @@ def test_what_jobs_used_is_kept_and_read_with_care(tmp_path):
     (home.root / "lane-memory.json").write_text("[" * 100000)
     assert MemoryBook(home).need("pi") is None
     assert free_memory() > 0
-    import os
-
     assert measured([("us", os.getpid()), ("gone", 2**22 + 1)])["us"] > 1 << 20
