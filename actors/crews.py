@@ -7,13 +7,14 @@ looks after it: a group whose record was lost, though its members were not, is m
 from __future__ import annotations
 
 import os
+import re
 from typing import Any
 
 from ..messages.facts import ChildCrashed, Fact
 from ..messages.group import FanoutAccepted, GroupMember, GroupRecord
 from ..messages.job import Identity
-from ..messages.vocabulary import Verb
-from ..state.groups_reader import group, live_groups, member_records
+from ..messages.vocabulary import GROUP_ID_PATTERN, Verb
+from ..state.groups_reader import group, live_groups, lost_groups, member_records
 from ..state.identity import look
 from ..state.reader import Reader
 from ..state.restart_budget import RestartBudget
@@ -24,6 +25,7 @@ from .journal import Append
 from .services import Services
 from .supervisor import ChildSpec, Restart, Supervisor
 
+_GROUP_ID = re.compile(GROUP_ID_PATTERN)
 MOST = 6
 """How many members of a group run at a time where nobody said."""
 
@@ -42,9 +44,9 @@ class Crews(Supervisor):
         """Look after every live group that nobody else does."""
         super().started()
         with Reader(self.services.home.database) as reader:
-            rows = live_groups(reader)
-            orphans = {str(row["group_id"]) for row in reader.live() if row.get("parked") and row.get("group_id")}
-        for group_id in [*(str(row["group_id"]) for row in rows), *sorted(orphans)]:
+            known = [str(row["group_id"]) for row in live_groups(reader)]
+            lost = lost_groups(reader)
+        for group_id in (*known, *lost):
             self._take(group_id)
 
     def receive_own(self, message: object) -> None:
@@ -131,13 +133,13 @@ def _owned_elsewhere(owner: Identity | None) -> bool:
 def _made_anew(group_id: str, rows: list[dict[str, Any]]) -> GroupRecord | None:
     """Return a group as its members' records tell it; None when there is none."""
     rows = sorted((row for row in rows if "lane" in row), key=lambda row: (row.get("label") or "", row["job_id"]))
-    if not rows:
+    if not rows or not _GROUP_ID.fullmatch(group_id):
         return None
     return GroupRecord(
         group_id=group_id,
         verb=Verb(rows[0].get("verb", "run")),
         cwd=str(rows[0].get("cwd", "/")),
-        most=MOST,
+        most=next((int(row["group_most"]) for row in rows if row.get("group_most")), MOST),
         members=tuple(
             GroupMember(job_id=row["job_id"], label=str(row.get("label") or row["job_id"]), lane=str(row["lane"]))
             for row in rows

@@ -127,12 +127,13 @@ class GroupDesk:
         me = identify(os.getpid()) if self.services.attached else None
         owner = Identity.model_validate(me) if me else None
         made: list[tuple[JobRecord, JobFolder]] = []
+        most = request.most or _preferred(drafts) or MOST
         answer: Any = None
         try:
             for one in drafts:
-                made.append(self._create(one, request.group_id, owner))  # noqa: PERF401  kept for a failure half-way
+                made.append(self._create(one, (request.group_id, most), owner))  # noqa: PERF401  kept for a failure half-way
             records = tuple(record for record, _ in made)
-            taken = self._record(request, drafts, records, refused, owner)
+            taken = self._record(request, most, _preferred(drafts) is None, records, refused, owner)
             self._keep(drafts, records)
             answer = ask(self.services.directory.find("jobs"), SubmitGroup(taken, records), ASK_S)
         finally:
@@ -148,8 +149,8 @@ class GroupDesk:
         _forget(request, self.services.home.spool_dir)
         return GroupIsAccepted(group=self._object(request.group_id) or {})
 
-    def _create(self, one: Draft, group_id: str, owner: Identity | None) -> tuple[JobRecord, JobFolder]:
-        return create(one, self.services.home, umask=self.services.umask, owner=owner, group_id=group_id)
+    def _create(self, one: Draft, group: tuple[str, int], owner: Identity | None) -> tuple[JobRecord, JobFolder]:
+        return create(one, self.services.home, umask=self.services.umask, owner=owner, group=group)
 
     def _keep(self, drafts: Sequence[Draft], records: Sequence[JobRecord]) -> None:
         for one, record in zip(drafts, records, strict=True):
@@ -157,22 +158,22 @@ class GroupDesk:
                 self.services.accounts.keep(record.job_id, one.account)
             self.services.requests.keep(record.job_id, one.request.environment)
 
-    def _record(
-        self,
+    @staticmethod
+    def _record(  # noqa: PLR0913, PLR0917  the parts of one record
         request: FanoutRequest,
-        drafts: Sequence[Draft],
+        most: int,
+        unasked: bool,
         records: Sequence[JobRecord],
         refused: Sequence[RefusedMember],
         owner: Identity | None,
     ) -> GroupRecord:
-        preferred = drafts[0].settings.number("fanout_max")
         return GroupRecord(
             group_id=request.group_id,
             label=request.common.label,
             verb=request.common.verb,
             cwd=request.common.cwd,
-            most=request.most or max(1, int(preferred or MOST)),
-            capped=request.most is None and not preferred,
+            most=most,
+            capped=request.most is None and unasked,
             members=tuple(
                 GroupMember(job_id=record.job_id, label=record.label or record.job_id, lane=record.lane)
                 for record in records
@@ -208,6 +209,12 @@ def _sorted(
         else:
             fine.append((member.label, decided))
     return fine, refused
+
+
+def _preferred(drafts: Sequence[Draft]) -> int | None:
+    """Return how many the person lets run at a time where a command does not say; None: nothing was set."""
+    number = drafts[0].settings.number("fanout_max")
+    return int(number) if number else None
 
 
 def no_such_group(word: str) -> Refused:

@@ -344,6 +344,7 @@ def _record(draft: SessionDraft, session_id: str, at: float) -> SessionRecord:
         cwd=request.cwd,
         captain=request.captain,
         local=lane.locality is Locality.LOCAL,
+        pool=(draft.launch.billing or lane.billing).pool,
         conversation=draft.conversation,
         given=0 if request.task is None else 1,
         continues=request.continues,

@@ -8,7 +8,7 @@ from typing import Any
 
 from .reader import CANDIDATES, Reader
 
-FIRST_SCHEMA = 4
+FIRST_SCHEMA = 5
 """The first that has the table: a store that no supervisor has brought up to date yet holds none."""
 
 Group = dict[str, Any]
@@ -32,6 +32,17 @@ def groups(reader: Reader, limit: int = 40) -> list[Group]:
 def live_groups(reader: Reader) -> list[Group]:
     """Return every group with a member that has not ended, oldest first."""
     return _groups(reader, "ended IS NULL ORDER BY accepted_at LIMIT ?", (-1,))
+
+
+def lost_groups(reader: Reader) -> list[str]:
+    """Return the ids of groups that jobs name and that there is no record of: the store was rebuilt."""
+    if reader.schema < FIRST_SCHEMA:
+        return []
+    rows = reader.select(
+        "SELECT DISTINCT group_id FROM jobs WHERE group_id IS NOT NULL"
+        " AND NOT EXISTS (SELECT 1 FROM groups WHERE groups.group_id = jobs.group_id) ORDER BY group_id"
+    )
+    return [str(row[0]) for row in rows]
 
 
 def resolve_group(reader: Reader, token: str) -> list[Group]:

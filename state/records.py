@@ -15,6 +15,7 @@ from typing import Any, assert_never
 from ..messages.facts import (
     ChildCrashed,
     Fact,
+    GaugesRead,
     JobAccepted,
     JobCancelRequested,
     JobEnded,
@@ -71,6 +72,7 @@ def apply(record: JobRecord | None, fact: Fact, at: float) -> JobRecord | None: 
             | FanoutAccepted()
             | FanoutCancelRequested()
             | FanoutEnded()
+            | GaugesRead()
             | QueuePaused()
             | QueueResumed()
         ):
