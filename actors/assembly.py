@@ -12,6 +12,7 @@ from ..state.errors import StateError
 from ..state.home import Home
 from ..state.local_zone import local_zone
 from ..state.settings import Settings
+from .admission import Admission
 from .base import Directory, Handle, Stop, log, start
 from .board import Board
 from .clock import SystemClock
@@ -89,6 +90,7 @@ def assemble(
         models=ModelBook(home),
         limits=LimitBook(home, lambda: clock.now().wall, local_zone(os.environ)),
         lock=lock,
+        admission=Admission(home),
         attached=attached,
         stopping=threading.Event(),
         umask=umask,

@@ -10,17 +10,22 @@ from ..messages.job import JobRecord, JobRequest
 from ..messages.refusals import RefusalCode, Refused
 from ..messages.vocabulary import JobState
 from ..state.home import Home
-from ..state.job_folder import JobFolder
+from ..state.reader import Reader
 
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:-]{0,199}")
 """What goes into a command line as a conversation's id: it never looks like an option."""
 
 
 def earlier(request: JobRequest, home: Home) -> JobRecord | Refused | None:
-    """Return the ended job whose conversation is to be continued, or None where none is asked for."""
+    """Return the ended job whose conversation is to be continued, or None where none is asked for.
+
+    The journal says what it was. Its folder's copy could have been rewritten by a delegate, to be given more.
+    """
     if request.continues is None:
         return None
-    record = JobFolder(home.job_dir(request.continues)).read_meta()
+    with Reader(home.database) as reader:
+        found = reader.record(request.continues)
+    record = JobRecord.model_validate(found) if found is not None else None
     if record is None:
         return _refused(RefusalCode.NO_SUCH_JOB, f"there is no job {request.continues} to continue", "osrc status")
     if not _ended(record):

@@ -36,7 +36,7 @@ from ..messages.commands import (
 from ..messages.facts import FACT, Entry
 from ..messages.job import Identity, JobRequest
 from ..messages.refusals import RefusalCode, Refused
-from ..messages.replies import Accepted, Event, JobViews, Planned, Reply, Stopping, StreamEnded, SupervisorState
+from ..messages.replies import Accepted, Event, JobViews, Reply, Stopping, StreamEnded, SupervisorState
 from ..messages.sentences import what_is_wrong
 from ..messages.session import (
     SessionRelaunch,
@@ -55,11 +55,11 @@ from ..state.store import Reader
 from . import limit_commands
 from .attempt import keep_promise
 from .base import Stop, ask, log
-from .intake import Draft, create, draft, forget_spool, read_plan
+from .intake import Draft, create, draft, forget_spool, preview, read_plan
 from .jobs import Adopt, Cancel, Submit
 from .lane_book import LaneBook
 from .services import Services
-from .session_desk import SessionDesk
+from .session_desk import SessionDesk, planned
 
 ASK_S = 30.0
 DRAFTS = 5
@@ -188,24 +188,26 @@ class Dispatcher:
             known = self._asked_before(request, request.job_id)
             if known is not None:
                 return known
-        decided = self._draft(request, reserve=not dry_run)
+        if dry_run:
+            services = self.services
+            lanes = self._book.registry()
+            return planned(preview(request, services.home, lanes, models=services.models, limits=services.limits))
+        decided = self._draft(request)
         if isinstance(decided, Refused):
             return decided
-        if dry_run:
-            return Planned(plan=decided.plan)
         try:
-            return self._take(decided)
+            return self.services.admission.admit(decided.settings) or self._take(decided)
         finally:
             self.services.limits.give_back(decided.marker_id)  # from its commit on, the store counts the run
 
-    def _draft(self, request: JobRequest, *, reserve: bool) -> Draft | Refused:
-        """Decide about a job; with ``reserve`` a run of its quotas is held for it. Others may take the last one."""
+    def _draft(self, request: JobRequest) -> Draft | Refused:
+        """Decide about a job and hold a run of its quotas for it. Others may take the last one."""
         limits = self.services.limits
         for _ in range(DRAFTS):
             decided = draft(
                 request, self.services.home, self._book.registry(), models=self.services.models, limits=limits
             )
-            if isinstance(decided, Refused) or not reserve or decided.wake_at is not None:
+            if isinstance(decided, Refused) or decided.wake_at is not None:
                 return decided
             if limits.take(decided.marker_id, decided.lane.name, decided.resolved.model) is None:
                 return decided

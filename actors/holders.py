@@ -23,6 +23,7 @@ from ..messages.job import Identity
 from ..state.home import Home
 from ..state.identity import look
 from ..state.session_folder import HolderRecord
+from .gate import Passed
 from .tree import end_tree
 
 MAIN = Path(__file__).with_name("holder_main.py")
@@ -36,8 +37,12 @@ class HolderError(Exception):
     """No holder can be started. ``str()`` is the sentence."""
 
 
-def start_holder(folder: Path) -> None:
-    """Start the holder of a folder whose ``launch.json`` is written. It signs ``holder.json``. Raises HolderError."""
+def start_holder(folder: Path, attempt: int, permit: Passed) -> None:
+    """Start the holder of a folder whose ``launch.json`` is written, by the gate's permit for that attempt.
+
+    It signs ``holder.json``. Raises HolderError, and PermissionError for a permit that is another's.
+    """
+    permit.demand(folder.name, attempt)
     isolation = ("-I", "-S") if sys.platform == "linux" else ("-I",)
     try:
         done = subprocess.run(

@@ -7,11 +7,8 @@ exists.
 
 from __future__ import annotations
 
-import errno
 import json
 import os
-import re
-import stat
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -21,7 +18,8 @@ from typing import Protocol
 from ..lanes import openrouter
 from ..lanes.catalog import Resolved
 from ..lanes.contract import Host, Lane, Launch, Locality, Task
-from ..lanes.grants import Granted
+from ..lanes.disclosure import addresses_of
+from ..lanes.grants import MCP_FILE, Granted
 from ..lanes.markers import mint
 from ..lanes.registry import Registry
 from ..lanes.scaffolds import scaffold
@@ -41,17 +39,20 @@ from .accounts import Account, account_in
 from .choosing import choose
 from .continuing import check_lane, earlier, taken_over
 from .denylist import check_denied
+from .depth import check_depth
 from .folder_settings import check_folder
+from .gate import Dispatch, Passed, Scope, pass_gate
 from .grants import granted_to
 from .host import decode_environment, host_for
+from .intake_checks import as_utf8, check_cwd, check_verb, task_text
 from .kept_request import keepable
 from .limit_book import LimitBook, admit
 from .model_book import ModelBook
+from .recheck import keep
 from .tree import JOB_VARIABLE
 from .work_tree import GUARD, Guard, guard_for, project_of
 
 PLAN_LIMIT = 1 << 20
-TASK_LIMIT = 64 * 1024 * 1024
 STDIN = "stdin"
 WINDOWS = (
     "poll",
@@ -75,7 +76,6 @@ WINDOWS = (
 SECRETS = frozenset(name for setting in SETTINGS.values() if setting.secret for name in setting.names)
 """Environment names of settings that are keys: only the lane that uses one gets it."""
 
-_UNEXPANDED = re.compile(r"\$\{?[A-Za-z_][A-Za-z0-9_]*\}?")
 _GIT_IDENTITY = ("GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL")
 _GIT_NAME, _GIT_EMAIL = "outsourcerer-delegate", "delegate@outsourcerer.invalid"
 
@@ -99,6 +99,10 @@ class Draft:
     """Whether the delegate has tools in this very job."""
     place: str
     """What stands for the job's folder in the prompt until there is one: it occurs nowhere by chance."""
+    dispatch: Dispatch
+    """What the gate was asked."""
+    permit: Passed | None = None
+    """What it answered; None for a draft that is only to be looked at."""
     account: Account | None = None
     """Whom it can be asked of afterwards what the job cost."""
     guard: Guard | None = None
@@ -122,7 +126,7 @@ class Draft:
         return self.request.cwd
 
 
-def draft(  # noqa: PLR0911, PLR0913  one refusal after the other, by all that is known
+def draft(  # noqa: PLR0913  what is known comes in by name
     request: JobRequest,
     home: Home,
     registry: Registry,
@@ -131,10 +135,59 @@ def draft(  # noqa: PLR0911, PLR0913  one refusal after the other, by all that i
     models: ModelBook | None = None,
     limits: LimitBook | None = None,
 ) -> Draft | Refused:
-    """Decide everything about a job, or refuse. Reads the machine, changes nothing.
+    """Decide everything about a job and let it pass the gate, or refuse. Creates no job.
 
     ``limits`` is what is known of lanes that are down and of quotas; without it, nothing is.
     """
+    found = _decide(request, home, registry, random, models, limits)
+    if isinstance(found, Refused):
+        return found
+    permit = pass_gate(found.dispatch)
+    if isinstance(permit, Refused):
+        return permit
+    if (empty := _empty(found)) is not None:  # asked of a server elsewhere: only once work may leave
+        return empty
+    return replace(
+        found,
+        permit=permit,
+        plan=found.plan.model_copy(update={"gate": permit.words, "disclosure": permit.disclosure}),
+    )
+
+
+def preview(  # noqa: PLR0913  as above
+    request: JobRequest,
+    home: Home,
+    registry: Registry,
+    random: Callable[[int], bytes] = os.urandom,
+    *,
+    models: ModelBook | None = None,
+    limits: LimitBook | None = None,
+) -> Plan | Refused:
+    """Return what ``draft`` would come to, with the gate's verdict, be it a refusal. Changes nothing at all."""
+    found = _decide(request, home, registry, random, models, limits)
+    if isinstance(found, Refused):
+        return found
+    plan = with_verdict(found.plan, found.dispatch)
+    return (_empty(found) if plan.gate_open else None) or plan
+
+
+def with_verdict(plan: Plan, dispatch: Dispatch) -> Plan:
+    """Return a plan that says how the gate stands, be it shut. Keeps nothing."""
+    verdict = pass_gate(replace(dispatch, keep=False))
+    if isinstance(verdict, Refused):
+        said = f"SHUT: {verdict.message}" + (f" (try: {verdict.hint})" if verdict.hint else "")
+        return plan.model_copy(update={"gate": said, "gate_open": False})
+    return plan.model_copy(update={"gate": verdict.words, "disclosure": verdict.disclosure})
+
+
+def _decide(  # noqa: PLR0911, PLR0913, PLR0917  one refusal after the other, by all that is known
+    request: JobRequest,
+    home: Home,
+    registry: Registry,
+    random: Callable[[int], bytes],
+    models: ModelBook | None,
+    limits: LimitBook | None,
+) -> Draft | Refused:
     try:
         environment = decode_environment(request.environment)
         settings = settings_of(environment)
@@ -143,7 +196,7 @@ def draft(  # noqa: PLR0911, PLR0913  one refusal after the other, by all that i
     except StateError as error:
         return error.refusal
     request = _with_defaults(request, settings)
-    depth = depth_of(environment, settings)
+    depth = check_depth(environment, settings)
     if isinstance(depth, Refused):
         return depth
     asked = _asked(request, home)
@@ -157,7 +210,7 @@ def draft(  # noqa: PLR0911, PLR0913  one refusal after the other, by all that i
     lane = registry.get(resolved.lane)
     if isinstance(lane, Refused):
         return lane
-    refused = _check_verb(request, lane, registry) or check_denied(resolved, settings)
+    refused = check_verb(request, lane, registry) or check_denied(resolved, settings)
     refused = refused or (check_lane(lane, registry) if conversation else None)
     if refused is not None:
         return refused
@@ -171,7 +224,9 @@ def draft(  # noqa: PLR0911, PLR0913  one refusal after the other, by all that i
     granted = granted_to(request, lane, host, settings, f"@{random(12).hex()}@")
     if isinstance(granted, Refused):
         return granted
-    found = _plan(request, text, lane, resolved, host, settings, depth, mint(random(8)), kept, granted, conversation)
+    found = _plan(
+        request, text, lane, resolved, host, settings, depth, mint(random(8)), kept, granted, conversation, home
+    )
     return found if isinstance(found, Refused) else _admitted(found, limits)
 
 
@@ -186,7 +241,7 @@ def _admitted(found: Draft, limits: LimitBook | None) -> Draft | Refused:
 
 def _asked(request: JobRequest, home: Home) -> tuple[JobRequest, str, str | None] | Refused:
     """Return the request on its own terms or an earlier job's, the task's text, and the conversation to go on with."""
-    text = _task_text(request, home)
+    text = task_text(request, home)
     if isinstance(text, Refused):
         return text
     before = earlier(request, home)
@@ -209,10 +264,11 @@ def _plan(  # noqa: PLR0913, PLR0917  the parts of one draft
     kept: tuple[Guard, Fence | None] | None,
     granted: Granted,
     conversation: str | None,
+    home: Home,
 ) -> Draft | Refused:
     discipline = settings.flag("build_discipline") if settings.is_set("build_discipline") else None
     agentic = lane.agentic if lane.works is None else lane.works(request.verb, host)
-    prompt = f"{text}\n\n{granted.prompt}" if granted.prompt else text
+    told = prompt = f"{text}\n\n{granted.prompt}" if granted.prompt else text
     if lane.scaffold:
         prompt = scaffold(
             prompt,
@@ -239,6 +295,7 @@ def _plan(  # noqa: PLR0913, PLR0917  the parts of one draft
     if isinstance(launch, Refused):
         return launch
     launch = replace(launch, files=(*launch.files, *granted.files), notices=(*launch.notices, *granted.notices))
+    addresses = addresses_of(lane, launch, prompt)
     guard, fence = kept or (None, None)
     if fence is not None:
         launch = behind(launch, fence)
@@ -252,18 +309,15 @@ def _plan(  # noqa: PLR0913, PLR0917  the parts of one draft
         effort=request.effort.value if request.effort else None,
         verb=request.verb.value,
         posture=lane.verbs[request.verb].value,
-        argv=tuple(printable_word(item) for item in launch.argv),
+        argv=tuple(as_utf8(item) for item in launch.argv),
         cwd=request.cwd,
         stdin="/dev/null" if launch.stdin is None else f"the prompt ({len(launch.stdin)} bytes)",
         env_set=tuple(sorted(launch.env_set)),
         env_stripped=tuple(sorted(launch.env_strip)),
-        gate=gate_words(lane),
+        gate="",
         cost=(launch.billing or lane.billing).words,
         notices=(*resolved.notices, *launch.notices),
     )
-    account = account_in(host.secrets, host.environment.get(openrouter.URL)) if lane.receipts else None
-    if account is not None and (empty := _empty(account, resolved.model)) is not None:
-        return empty
     return Draft(
         request=request,
         task_text=text,
@@ -279,7 +333,26 @@ def _plan(  # noqa: PLR0913, PLR0917  the parts of one draft
         agentic=agentic,
         place=granted.place,
         guard=guard,
-        account=account,
+        account=account_in(host.secrets, host.environment.get(openrouter.URL)) if lane.receipts else None,
+        dispatch=Dispatch(
+            subject=request.job_id or "",
+            lane=lane,
+            verb=request.verb,
+            model=resolved.model,
+            server=host.server,
+            addresses=addresses,
+            scope=Scope(
+                folders=(request.cwd,) if agentic else (),
+                texts=(told,),
+                files=tuple((file.name, file.content) for file in granted.files if file.name != MCP_FILE),
+            ),
+            cwd=request.cwd,
+            home=home,
+            environment=host.environment,
+            settings=settings,
+            cloud_ack=request.cloud_ack,
+            trust_lane=request.trust_lane,
+        ),
     )
 
 
@@ -294,8 +367,10 @@ def create(  # noqa: PLR0913  the machine comes in by name
 ) -> tuple[JobRecord, JobFolder]:
     """Make the job's folder and its record. ``owner`` is the command that supervises it itself.
 
-    Raises StateError; then nothing is left behind.
+    Raises StateError; then nothing is left behind. Raises PermissionError for a draft that did not pass the gate.
     """
+    if draft_.permit is None:  # before there is a folder
+        raise PermissionError("this draft did not pass the gate")
     at = time.time() if now is None else now
     home.preflight()
     wanted = draft_.request.job_id
@@ -345,6 +420,9 @@ def stage_hop(draft_: Draft, folder: JobFolder, into: JobFolder, umask: int) -> 
 
 def _fill(folder: JobFolder, draft_: Draft, umask: int, into: JobFolder | None = None) -> None:
     launch, into = draft_.launch, into or folder
+    if draft_.permit is None:
+        raise PermissionError("this draft did not pass the gate")
+    keep(into, draft_.dispatch, draft_.permit)
 
     def placed(text: str) -> str:
         """Only a launch with files of its own has places for the folder: a prompt in argv is left alone."""
@@ -473,10 +551,13 @@ def settings_of(environment: Mapping[str, str]) -> Settings:
     return Settings.load(environment, read_config(path), source=path)
 
 
-def _empty(account: Account, model: str | None) -> Refused | None:
+def _empty(found: Draft) -> Refused | None:
+    """Refuse an account that has nothing left."""
+    if found.account is None:
+        return None
     from .balance import refuse_empty  # noqa: PLC0415  httpx costs 15 MB, and most jobs need none
 
-    return refuse_empty(account, model)
+    return refuse_empty(found.account, found.resolved.model)
 
 
 def _with_defaults(request: JobRequest, settings: Settings) -> JobRequest:
@@ -488,113 +569,7 @@ def _with_defaults(request: JobRequest, settings: Settings) -> JobRequest:
     return request.model_copy(update=given) if given else request
 
 
-def depth_of(environment: Mapping[str, str], settings: Settings) -> int | Refused:
-    """Return how deep the caller is; a depth that can't be read counts as too deep."""
-    name = next((name for name in ("OUTSOURCERER_DEPTH", "OSRC_DEPTH") if environment.get(name)), "")
-    word = environment.get(name) or "0"
-    most = int(settings.number("max_depth") or 1)
-    if not word.isascii() or not word.isdigit() or len(word) > 6:
-        return Refused(
-            code=RefusalCode.RECURSION,
-            message=f"{name} is {word[:20]!a}, which is no depth: it can't be told whether this is a delegate already",
-            hint=f"unset {name}, unless a delegate runs this",
-        )
-    if int(word) >= most:
-        return Refused(
-            code=RefusalCode.RECURSION,
-            message=f"this is a delegate already (depth {word[:20]!r} of at most {most}): it may not delegate further",
-            hint="OUTSOURCERER_MAX_DEPTH=2 allows one level more",
-        )
-    return int(word)
-
-
-def _task_text(request: JobRequest, home: Home) -> str | Refused:  # noqa: PLR0911  as above
-    text = request.task
-    if (text is None) == (request.task_file is None):
-        return Refused(code=RefusalCode.BAD_TASK, message="give exactly one of a task and a task file")
-    if request.task_file is not None:
-        try:
-            path = Path(request.task_file)
-            spooled = path.parent == home.spool_dir
-            data = read_private(path, TASK_LIMIT) if spooled else _read_regular(path)
-            text = data.decode("utf-8") if data is not None else None
-        except (OSError, ValueError, StateError) as error:
-            return Refused(code=RefusalCode.BAD_TASK, message=f"the task file can't be used: {error}")
-        if text is None:
-            return Refused(code=RefusalCode.BAD_TASK, message="the task file is gone, or longer than 64 MiB")
-    if text is None or not text.strip():
-        return Refused(
-            code=RefusalCode.BAD_TASK, message="the task is empty", hint='say what is to be done: osrc run "..."'
-        )
-    if _UNEXPANDED.fullmatch(text.strip()):
-        return Refused(
-            code=RefusalCode.BAD_TASK,
-            message=f"the task is the unexpanded name {text.strip()[:60]}: the variable was not filled in",
-            hint="use double quotes around it, or set it first",
-        )
-    if "\0" in text:
-        return Refused(
-            code=RefusalCode.BAD_TASK, message=f"the task has a NUL character at position {text.index(chr(0))}"
-        )
-    return text
-
-
-def _read_regular(path: Path) -> bytes | None:
-    """Return a file's content; None when it is too long.
-
-    Raises OSError, also for a pipe or a device: those may never end.
-    """
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    with os.fdopen(descriptor, "rb") as file:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise OSError(errno.EINVAL, "not a regular file", os.fspath(path))
-        data = file.read(TASK_LIMIT + 1)
-    return data if len(data) <= TASK_LIMIT else None
-
-
-def check_cwd(cwd: str) -> Refused | None:
-    """Refuse a folder that nobody can work in."""
-    if not os.path.isabs(cwd) or "\0" in cwd:  # noqa: PTH117  a string check
-        return Refused(code=RefusalCode.BAD_CWD, message="the working folder must be an absolute path")
-    if not os.path.isdir(cwd):  # noqa: PTH112  a plain look
-        return Refused(
-            code=RefusalCode.BAD_CWD,
-            message=f"the working folder does not exist: {printable_word(cwd)}",
-            hint="go to a folder that exists, or give one with --cwd",
-        )
-    if not os.access(cwd, os.R_OK | os.X_OK):
-        return Refused(code=RefusalCode.BAD_CWD, message=f"the working folder can't be entered: {printable_word(cwd)}")
-    return None
-
-
-def _check_verb(request: JobRequest, lane: Lane, registry: Registry) -> Refused | None:
-    if request.verb in lane.verbs:
-        return None
-    able = []
-    for name in registry.names():
-        other = registry.get(name)
-        if not isinstance(other, Refused) and request.verb in other.verbs:
-            able.append(name)
-    return Refused(
-        code=RefusalCode.VERB_UNSUPPORTED,
-        message=f"the lane {lane.name} can't honour {request.verb.value}; lanes that can: {', '.join(able) or 'none'}",
-        hint=f"osrc {request.verb.value} --lane {able[0]} ..." if able else "osrc lanes",
-    )
-
-
-def gate_words(lane: Lane) -> str:
-    """Return what the gate says of a lane, for people."""
-    if lane.locality is Locality.LOCAL:
-        return "local: nothing leaves this machine"
-    return f"cloud: the task, and what {lane.vehicle} reads while it works, leaves this machine"
-
-
 def forget_spool(request: JobRequest, home: Home) -> None:
     """Remove the file in which a client put a large task: it has been taken."""
     if request.task_file is not None and Path(request.task_file).parent == home.spool_dir:
         Path(request.task_file).unlink(missing_ok=True)
-
-
-def printable_word(text: str) -> str:
-    """Return a word of a command as text, whatever its bytes."""
-    return text.encode("utf-8", "backslashreplace").decode()

@@ -31,6 +31,7 @@ from ..messages.internal import (
     TreeNoted,
 )
 from ..messages.job import ExitStatus, Identity, JobRecord
+from ..messages.refusals import Refused
 from ..messages.vocabulary import JobState
 from ..state import job_machine as machine
 from ..state.attempts import put_in_place
@@ -42,9 +43,10 @@ from ..state.watchdog import Cause
 from .answer_file import AnswerFile
 from .attempt import LaunchFate, claim_attempt, fate_of_launch, hurry, resume, state_of
 from .base import log
+from .gate import Passed
 from .hop import HopFound
 from .job_cost import settle_cost
-from .job_end import CANCELED, answer_of, ended_fact, failed, limit_note, session_note, verdict_on
+from .job_end import CANCELED, answer_of, ended_fact, failed, limit_note, remember_refusal, session_note, verdict_on
 from .job_facts import facts_of, progress_of
 from .job_figures import figures
 from .job_guard import breach, compare_tree, note_tree, sentences
@@ -54,6 +56,7 @@ from .job_output import Heard, JobOutput, meaning
 from .job_terms import cause_of, load_watch, policy_of, save_watch, task_of
 from .journal import Append
 from .limit_book import Hindrance
+from .recheck import GateAnswered, permit_again
 from .services import Services
 from .spawner import SpawnError
 from .tree_work import Seen, end_in_background, look_in_background
@@ -96,7 +99,7 @@ class Job(MovingJob):
         self._ended = self._left = False
         self._survivors: tuple[int, ...] = ()
         self._promised = False
-        self._noting = False
+        self._preparing = False
         self._comparing = False
         self._compared: TreeCompared | None = None
         self._marker_facts = 0
@@ -198,6 +201,8 @@ class Job(MovingJob):
                 self._schedule()
             case TreeLooked() | TreeEnded() | TreeNoted() | TreeCompared():
                 self._told_of_tree(message)
+            case GateAnswered(attempt=attempt, answer=answer):
+                self._gate_answered(attempt, answer)
             case CostSettled():
                 self._cost = message
                 self._conclude_judged()
@@ -224,7 +229,7 @@ class Job(MovingJob):
                 self._shim_gone = self._shim_gone or self._sweeping
                 self._ticked()
             case TreeNoted(attempt=attempt):
-                self._noted(attempt)
+                self._ask_gate(attempt)
             case TreeCompared():
                 self._compared = message
                 self._judge_if_complete()
@@ -291,22 +296,36 @@ class Job(MovingJob):
 
     def _launch(self, attempt: int) -> None:
         self.record = self.record.model_copy(update={"attempt": attempt, "shim": None, "delegate": None})
+        self._preparing = True
         if self._promised:
-            self._noting = True
             note_tree(self.folder, attempt, self.handle)
         else:
-            self._spawn(attempt)
+            self._ask_gate(attempt)
 
-    def _noted(self, attempt: int) -> None:
-        """Start what waited for the work tree to be noted, unless it was canceled meanwhile."""
-        if self._noting and self.machine.state is JobState.LAUNCHING and attempt == self.machine.attempt:
-            self._noting = False
-            self._spawn(attempt)
+    def _ask_gate(self, attempt: int) -> None:
+        """Ask the gate once more, now that it gets serious, unless the job was canceled meanwhile."""
+        if self._prepares(attempt) and self.lane is not None:
+            said = permit_again(self.folder, self.record, self.lane, self.services.home, self.handle)
+            if said is not None:
+                self._gate_answered(attempt, said)
 
-    def _spawn(self, attempt: int) -> None:
+    def _gate_answered(self, attempt: int, said: Passed | Refused) -> None:
+        if not self._prepares(attempt):
+            return
+        self._preparing = False
+        if isinstance(said, Passed):
+            self._spawn(attempt, said)
+        elif claim_attempt(self.folder, attempt):
+            log.warning("%s: not launched: %s", self.record.job_id, said.message)
+            self._conclude(failed(f"gate: {said.message}"), ExitStatus(error=said.message))
+
+    def _prepares(self, attempt: int) -> bool:
+        return self._preparing and self.machine.state is JobState.LAUNCHING and attempt == self.machine.attempt
+
+    def _spawn(self, attempt: int, permit: Passed) -> None:
         self._launched_at = self.services.clock.now().mono
         try:
-            self.services.spawner.spawn(self.folder.path, attempt)
+            self.services.spawner.spawn(self.folder.path, attempt, permit)
         except SpawnError as error:
             log.error("%s: %s", self.record.job_id, error)
             if claim_attempt(self.folder, attempt):
@@ -314,7 +333,7 @@ class Job(MovingJob):
 
     def _check_launch(self, patience_s: float) -> None:
         """Find out what became of a launch; one that never happened is tried again."""
-        if self._noting:
+        if self._preparing:
             return  # nobody was asked to start it yet
         attempt = self.machine.attempt
         waited_s = self.services.clock.now().mono - self._launched_at
@@ -524,6 +543,7 @@ class Job(MovingJob):
         trouble = self._answer.write(answer_of(evidence, self.record.marker_id, self._notes))
         if trouble is not None:
             self._notes.append(f"the result could not be written at once: {trouble}")
+        remember_refusal(self.record, verdict, self.lane, self.services.home)
         self.folder.discard(MCP_FILE)  # it may hold keys, and nobody needs them now
         if (way_on := session_note(self.record, verdict, self.lane, evidence)) is not None:
             self._notes.append(way_on)

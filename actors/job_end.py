@@ -17,7 +17,11 @@ from ..messages.internal import CostSettled
 from ..messages.job import Cost, ExitStatus, JobRecord
 from ..messages.lane_events import FailureKind, MarkerKind, TurnEnded
 from ..messages.vocabulary import JobState, Verb
+from ..state.errors import StateError
+from ..state.home import Home
+from ..state.lane_posture import remember
 from ..state.watchdog import CAUSE_STATES, Cause
+from .base import log
 from .limit_book import Hindrance
 from .redaction import clean_answer
 
@@ -36,6 +40,16 @@ class Found:
 def failed(reason: str) -> Verdict:
     """Return the verdict on a job that could not be started."""
     return Verdict(state=JobState.FAILED, exit=1, reason=reason, outcome="blocked")
+
+
+def remember_refusal(record: JobRecord, verdict: Verdict, lane: Lane | None, home: Home) -> None:
+    """Remember a verb that the lane's organisation forbids: the next job would be told the same."""
+    if lane is None or verdict.state is not JobState.PERMISSION_BLOCKED or record.verb not in lane.forbidden_by_others:
+        return
+    try:
+        remember(home, lane.name)
+    except StateError as error:
+        log.warning("%s: the refusal can't be remembered: %s", record.job_id, error)
 
 
 def lane_down(found: Hindrance) -> Verdict:

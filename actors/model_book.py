@@ -5,6 +5,7 @@ Each file is read again when it has changed. What can't be read is as if it were
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +17,7 @@ from ..lanes.catalog.live import Live, parse_live
 from ..lanes.catalog.own_rows import OwnModels
 from ..lanes.catalog.own_rows import parse as parse_own
 from ..messages.vocabulary import Tier
-from ..state.errors import StateError
+from ..state.errors import StateError, printable
 from ..state.files import read_private
 from ..state.home import Home
 from ..state.settings import Settings
@@ -85,7 +86,7 @@ class ModelBook:
         return seen[0] / 1e9 if seen else None
 
     def _read_own(self, lanes: frozenset[str]) -> OwnModels:
-        content = _content(self.own_path, OWN_LIMIT)
+        content = _strangers(self.own_path) or _content(self.own_path, OWN_LIMIT)
         if isinstance(content, bytes):
             return parse_own(content.decode("utf-8-sig", "replace"), lanes, str(self.own_path))
         return OwnModels(problems=(content,) if content else ())
@@ -97,6 +98,17 @@ def _version(path: Path) -> tuple[int, int] | None:
     except OSError:
         return None
     return found.st_mtime_ns, found.st_size
+
+
+def _strangers(path: Path) -> str | None:
+    """Return a sentence about a file that another user put there: its rows would decide where work goes."""
+    try:
+        owner = path.lstat().st_uid
+    except OSError:
+        return None
+    if not hasattr(os, "geteuid") or owner in (os.geteuid(), 0):
+        return None
+    return f"{printable(path)} belongs to another user (uid {owner}): it is not used"
 
 
 def _content(path: Path, limit: int) -> bytes | str | None:

@@ -12,17 +12,20 @@ from __future__ import annotations
 import os
 import secrets
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from ..lanes.contract import Lane, Task
+from ..lanes.disclosure import addresses_of
 from ..lanes.scenes import Scene, scene
 from ..messages.lane_events import FailureKind, Unrecognised
 from ..messages.refusals import Refused
 from ..messages.vocabulary import Verb
+from ..state.home import Home
 from ..state.settings import Settings
+from .gate import Dispatch, Scope, pass_gate, pass_rehearsal
 from .host import host_for
 from .rehearsal_turn import Turn, play
 from .scripted_mishaps import Mishap
@@ -61,7 +64,11 @@ def rehearse(
         made = _set_up(root, environment, played)
         host = host_for(lane, made, Settings.load(made, None))
         within_s = turn_s or (TURN_S if mishap is None else MISHAP_S)
-        turn = play(lane, _task(root, prompt, played.model), host, root, within_s=within_s, failing=mishap is not None)
+        permit = pass_rehearsal(f"rehearsal of {lane.name}", made, str(root))
+        if isinstance(permit, Refused):
+            return Rehearsal(ok=None, notes=(permit.message,))
+        task = _task(root, prompt, played.model)
+        turn = play(lane, task, host, root, within_s=within_s, permit=permit, failing=mishap is not None)
         if isinstance(turn, Refused):
             return Rehearsal(ok=False, notes=(f"its lane refuses: {turn.message}",))
         if mishap is not None:
@@ -75,11 +82,47 @@ def rehearse(
         return Rehearsal(ok=not notes, notes=tuple(notes))
 
 
-def ping(lane: Lane, environment: Mapping[str, str], settings: Settings, *, turn_s: float = TURN_S) -> Rehearsal:
-    """Ask the lane's default model for one word, in an empty folder, as the person whose environment this is."""
+def ping(  # noqa: PLR0913  whom, as whom, and what was agreed to
+    lane: Lane,
+    environment: Mapping[str, str],
+    settings: Settings,
+    home: Home,
+    *,
+    cloud_ack: bool = False,
+    tell: Callable[[Sequence[str]], None] = lambda _: None,
+    turn_s: float = TURN_S,
+) -> Rehearsal:
+    """Ask the lane's default model for one word, in an empty folder, as the person whose environment this is.
+
+    It passes the gate as any job does; ``tell`` gets what a person is told before anything leaves.
+    """
     with _scratch() as root:
         host = host_for(lane, environment, settings)
-        turn = play(lane, _task(root, PING, None), host, root, within_s=turn_s)
+        task = _task(root, PING, None)
+        launch = lane.plan(task, host)
+        if isinstance(launch, Refused):
+            return Rehearsal(ok=None, notes=(launch.message,))
+        permit = pass_gate(
+            Dispatch(
+                subject=f"ping of {lane.name}",
+                attempt=1,
+                lane=lane,
+                verb=task.verb,
+                model=None,
+                server=host.server,
+                addresses=addresses_of(lane, launch, PING),
+                scope=Scope(folders=(task.cwd,), texts=(PING,)),
+                cwd=task.cwd,
+                home=home,
+                environment=environment,
+                settings=settings,
+                cloud_ack=cloud_ack,
+            )
+        )
+        if isinstance(permit, Refused):
+            return Rehearsal(ok=None, notes=(permit.message, *((f"try: {permit.hint}",) if permit.hint else ())))
+        tell(permit.disclosure)
+        turn = play(lane, task, host, root, within_s=turn_s, permit=permit)
         if isinstance(turn, Refused):
             return Rehearsal(ok=None, notes=(turn.message,))
         notes = _faults(turn)

@@ -19,6 +19,7 @@ from ..lanes.evidence import Evidence, fold, hopeless
 from ..messages.job import ExitStatus
 from ..messages.lane_events import FailureKind, LaneEvent, TurnEnded
 from ..messages.refusals import Refused
+from .gate import Passed
 
 OUTPUT_LIMIT = 16 * 1024 * 1024
 PIECE = 64 * 1024
@@ -46,10 +47,10 @@ class Turn:
         return next((event for event in reversed(self.events) if isinstance(event, TurnEnded)), None)
 
 
-def play(  # noqa: PLR0913  the parts of a turn, two of them by name
-    lane: Lane, task: Task, host: Host, root: Path, *, within_s: float, failing: bool = False
+def play(  # noqa: PLR0913  the parts of a turn, three of them by name
+    lane: Lane, task: Task, host: Host, root: Path, *, within_s: float, permit: Passed, failing: bool = False
 ) -> Turn | Refused:
-    """Run one turn to its end, in the host's environment, and read it as the lane reads it.
+    """Run one turn to its end, in the host's environment, and read it as the lane reads it; by the gate's permit.
 
     ``failing``: a failure is what is waited for. A program that has told one is ended soon after, as is one that
     goes on although it is hopeless.
@@ -58,7 +59,7 @@ def play(  # noqa: PLR0913  the parts of a turn, two of them by name
     if isinstance(launch, Refused):
         return launch
     job = root / "job"
-    process = _start(launch, root, host.environment)
+    process = _start(launch, root, host.environment, permit)
     reading = _Reading(lane.parser(task))
     in_time = _follow(process, reading, within_s, STAY_S if failing else None)
     process.wait()
@@ -143,7 +144,8 @@ def _pump(stream: Stream, pipe: IO[bytes], pieces: _Pieces) -> None:
     pieces.put((stream, b""))
 
 
-def _start(launch: Launch, root: Path, environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
+def _start(launch: Launch, root: Path, environment: Mapping[str, str], permit: Passed) -> subprocess.Popen[bytes]:
+    permit.demand(permit.subject, 1)
     job = root / "job"
 
     def placed(text: str) -> str:

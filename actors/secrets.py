@@ -1,7 +1,8 @@
 """Keys, read one variable at a time: from the caller's environment, then from ``~/.env``.
 
-The file is never sourced and nothing but the one name is taken from it. What is found goes to the one
-process that needs it, through its environment.
+The file is never sourced and nothing but the one name is taken from it. One that belongs to somebody
+else, or that everybody may write, could lead work to an account of theirs: nothing is taken from it. What
+is found goes to the one process that needs it, through its environment.
 """
 
 from __future__ import annotations
@@ -63,10 +64,15 @@ def _read(path: str) -> str:
         return ""
     try:
         found = os.fstat(descriptor)
-        if not stat.S_ISREG(found.st_mode) or found.st_size > FILE_LIMIT:
+        if not stat.S_ISREG(found.st_mode) or found.st_size > FILE_LIMIT or _foreign(found):
             return ""
         return os.read(descriptor, FILE_LIMIT).decode("utf-8", "replace")
     except OSError:
         return ""
     finally:
         os.close(descriptor)
+
+
+def _foreign(found: os.stat_result) -> bool:
+    """Whether somebody else may have written a file."""
+    return hasattr(os, "geteuid") and (found.st_uid not in (os.geteuid(), 0) or bool(found.st_mode & stat.S_IWOTH))

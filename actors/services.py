@@ -12,6 +12,7 @@ from ..lanes.registry import Registry
 from ..state.home import Home
 from ..state.settings import Settings
 from .accounts import Accounts
+from .admission import Admission
 from .base import Directory
 from .board import Board
 from .clock import Clock
@@ -44,6 +45,8 @@ class Services:
     """Ours, or to be taken before a job is adopted."""
     models: ModelBook
     """The person's own models, and the cached catalogue."""
+    admission: Admission
+    """Whether the machine has room for one more job, and the hour."""
     limits: LimitBook
     """Marks, quotas and reservations."""
     accounts: Accounts = field(default_factory=Accounts)

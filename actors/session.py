@@ -44,6 +44,7 @@ from ..state.session_records import apply_session
 from .base import Actor, Handle, Query, ReplyPort, log
 from .holders import HolderError, end_session, knock, start_holder
 from .journal import Append
+from .recheck import Asks, look_again
 from .services import Services
 from .session_names import SessionNoticed
 from .session_reading import Tail, read_news
@@ -162,9 +163,16 @@ class Session(Actor):
         self._schedule()
 
     def _launch(self) -> None:
+        record, lane, home = self.record, self.services.lane(self.record.lane), self.services.home
+
         def work() -> _Launched:
+            if lane is None:
+                return _Launched(f"no lane is called {record.lane}")
+            permit = look_again(self.folder, Asks.session(record, record.attempt), lane, home)
+            if isinstance(permit, Refused):
+                return _Launched(f"gate: {permit.message}")
             try:
-                start_holder(self.folder.path)
+                start_holder(self.folder.path, record.attempt, permit)
             except HolderError as error:
                 return _Launched(str(error))
             return _Launched()

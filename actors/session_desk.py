@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import os
 import time
+from dataclasses import replace
 from typing import assert_never
 
 from ..lanes.secrets.values import redact
 from ..messages.refusals import RefusalCode, Refused
-from ..messages.replies import IsGiven, Planned, Reply, SessionIsAccepted, SessionViews
+from ..messages.replies import IsGiven, Plan, Planned, Reply, SessionIsAccepted, SessionViews
 from ..messages.session import (
     Answer,
     SessionCommand,
@@ -22,15 +23,19 @@ from ..messages.session import (
     SessionStop,
     ViewSessions,
 )
+from ..state.errors import StateError
 from ..state.session_folder import SessionFolder
 from ..state.session_views import session_object
 from ..state.store import Reader
 from .base import ask
-from .intake import read_plan_file
+from .gate import Passed, pass_gate
+from .host import decode_environment
+from .intake import read_plan_file, settings_of
 from .lane_book import LaneBook
+from .recheck import GATE, Asks, dispatch_again
 from .services import Services
 from .session import Give, Given, StopSession, ended
-from .session_intake import SessionDraft, create_session, draft_session, write_launch
+from .session_intake import SessionDraft, create_session, draft_session, preview_session, write_launch
 from .session_names import session_actor
 from .sessions import AdoptSession, RelaunchSession, StartSession
 
@@ -78,11 +83,14 @@ class SessionDesk:
             return Refused(code=RefusalCode.STOPPING, message="the supervisor is stopping", hint="try again")
         if request.session_id is not None and not dry_run and (known := self._asked_before(request.session_id)):
             return known
-        draft = draft_session(request, self.services.home, self._book.registry(), models=self.services.models)
+        home, lanes, models = self.services.home, self._book.registry(), self.services.models
+        if dry_run:
+            return planned(preview_session(request, home, lanes, models=models))
+        draft = draft_session(request, home, lanes, models=models)
+        if not isinstance(draft, Refused):
+            draft = self.services.admission.admit(draft.settings) or draft
         if isinstance(draft, Refused):
             return draft
-        if dry_run:
-            return Planned(plan=draft.plan)
         record, folder = create_session(draft, self.services.home, umask=self.services.umask)
         folder.write_json(PLAN, draft.plan.model_dump(mode="json"))
         named = request.name is not None
@@ -135,9 +143,42 @@ class SessionDesk:
     # --- giving
 
     def _send(self, command: SessionSend) -> Reply:
+        permit = self._pass(command)
+        if isinstance(permit, Refused):
+            return permit
         entry = {"text": command.text, "interrupt": command.interrupt}
-        return self._give(
+        given = self._give(
             command.session, Give(command.send_id, "send", entry, shown_text(command.text), len(command.text))
+        )
+        return given.model_copy(update={"disclosure": permit.disclosure}) if isinstance(given, IsGiven) else given
+
+    def _pass(self, command: SessionSend) -> Passed | Refused:
+        """Let what is sent pass the gate: its words, and what the session may read by now."""
+        record = self._record(command.session)
+        if isinstance(record, Refused):
+            return record
+        lane = self._book.registry().get(record.lane)
+        if isinstance(lane, Refused):
+            return lane
+        try:
+            environment = decode_environment(command.environment)
+            settings = settings_of(environment)
+        except ValueError as error:
+            return Refused(code=RefusalCode.BAD_REQUEST, message=str(error))
+        except StateError as error:
+            return error.refusal
+        home = self.services.home
+        kept = SessionFolder(home.session_dir(record.session_id)).read_json(GATE) or {}
+        again = dispatch_again(kept, Asks.session(record, 0), lane, home)
+        return pass_gate(
+            replace(
+                again,
+                scope=replace(again.scope, texts=(command.text,)),
+                environment=environment or again.environment,
+                settings=settings,
+                cloud_ack=command.cloud_ack,
+                keep=True,
+            )
         )
 
     def _steer(self, command: SessionSteer) -> Reply:
@@ -205,6 +246,11 @@ class SessionDesk:
         with Reader(self.services.home.database) as reader:
             row = reader.session(session_id)
         return no_such_session(session_id) if row is None else SessionRecord.model_validate(row)
+
+
+def planned(plan: Plan | Refused) -> Reply:
+    """Return the reply to a dry run."""
+    return plan if isinstance(plan, Refused) else Planned(plan=plan)
 
 
 def shown_text(text: str) -> str:

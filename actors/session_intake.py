@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 from ..lanes.catalog import Resolved
 from ..lanes.contract import Host, Lane, Locality, SessionLaunch, SessionTask
+from ..lanes.disclosure import addresses_in
 from ..lanes.registry import Registry
 from ..messages.job import JobRequest
 from ..messages.refusals import RefusalCode, Refused
@@ -26,12 +27,16 @@ from ..state.session_folder import LAUNCH, SessionFolder
 from ..state.settings import Settings
 from .choosing import choose
 from .denylist import check_denied
+from .depth import check_depth
 from .folder_settings import check_folder
+from .gate import Dispatch, Passed, Scope, pass_gate
 from .holders import runtime_place
 from .host import decode_environment, host_for
-from .intake import check_cwd, depth_of, effective, environment_of, gate_words, printable_word, settings_of
+from .intake import effective, environment_of, settings_of, with_verdict
+from .intake_checks import as_utf8, check_cwd
 from .model_book import ModelBook
 from .notices import notices_path
+from .recheck import SESSION_VERB, keep
 from .session_before import Before, before
 from .work_tree import project_of
 
@@ -51,6 +56,10 @@ class SessionDraft:
     depth: int
     settings: Settings
     plan: Plan
+    dispatch: Dispatch
+    """What the gate was asked."""
+    permit: Passed | None = None
+    """What it answered; None for a draft that is only to be looked at."""
     conversation: str | None = None
 
     @property
@@ -64,10 +73,31 @@ class SessionDraft:
         return self.request.cwd
 
 
-def draft_session(  # noqa: C901, PLR0911 - one refusal after the other
+def draft_session(
     request: SessionRequest, home: Home, registry: Registry, *, models: ModelBook | None = None
 ) -> SessionDraft | Refused:
-    """Decide everything about a session, or refuse. Reads the machine, changes nothing."""
+    """Decide everything about a session and let it pass the gate, or refuse. Creates no session."""
+    found = _decide(request, home, registry, models)
+    if isinstance(found, Refused):
+        return found
+    permit = pass_gate(found.dispatch)
+    if isinstance(permit, Refused):
+        return permit
+    plan = found.plan.model_copy(update={"gate": permit.words, "disclosure": permit.disclosure})
+    return replace(found, permit=permit, plan=plan)
+
+
+def preview_session(
+    request: SessionRequest, home: Home, registry: Registry, *, models: ModelBook | None = None
+) -> Plan | Refused:
+    """Return what ``draft_session`` would come to, with the gate's verdict. Changes nothing at all."""
+    found = _decide(request, home, registry, models)
+    return found if isinstance(found, Refused) else with_verdict(found.plan, found.dispatch)
+
+
+def _decide(  # noqa: C901, PLR0911 - one refusal after the other
+    request: SessionRequest, home: Home, registry: Registry, models: ModelBook | None
+) -> SessionDraft | Refused:
     try:
         environment = decode_environment(request.environment)
         settings = settings_of(environment)
@@ -75,7 +105,7 @@ def draft_session(  # noqa: C901, PLR0911 - one refusal after the other
         return Refused(code=RefusalCode.BAD_REQUEST, message=str(error))
     except StateError as error:
         return error.refusal
-    depth = depth_of(environment, settings)
+    depth = check_depth(environment, settings)
     if isinstance(depth, Refused):
         return depth
     earlier = before(request, home)
@@ -119,6 +149,21 @@ def draft_session(  # noqa: C901, PLR0911 - one refusal after the other
         depth=depth,
         settings=settings,
         plan=_plan(request, lane, resolved, transport, launch, host),
+        dispatch=Dispatch(
+            subject=request.session_id or "",
+            lane=lane,
+            verb=SESSION_VERB,
+            model=resolved.model,
+            server=host.server,
+            addresses=addresses_in(lane, launch.argv, launch.env_set.values(), ""),
+            scope=Scope(folders=(request.cwd,), texts=(request.task,) if request.task is not None else ()),
+            cwd=request.cwd,
+            home=home,
+            environment=host.environment,
+            settings=settings,
+            cloud_ack=request.cloud_ack,
+            trust_lane=request.trust_lane,
+        ),
         conversation=task.conversation,
     )
 
@@ -149,7 +194,10 @@ def create_session(
     now: float | None = None,
     random: Callable[[int], bytes] = os.urandom,
 ) -> tuple[SessionRecord, SessionFolder]:
-    """Make the session's folder, its launch, and its first inbox entry. Raises StateError; then nothing is left."""
+    """Make the session's folder, its launch, and its first inbox entry. Raises StateError; then nothing is left.
+
+    Raises PermissionError for a draft that did not pass the gate.
+    """
     at = time.time() if now is None else now
     home.preflight()
     wanted = draft.request.session_id
@@ -183,8 +231,14 @@ def write_launch(  # noqa: PLR0913 - by name
     umask: int,
     random: Callable[[int], bytes] = os.urandom,
 ) -> None:
-    """Write the files of a launch and ``launch.json``. ``first`` is the first inbox entry that it may take."""
+    """Write the files of a launch, what the gate asks again, and ``launch.json``.
+
+    ``first`` is the first inbox entry that it may take.
+    """
     launch, session_id = draft.launch, folder.path.name
+    if draft.permit is None:
+        raise PermissionError("this draft did not pass the gate")
+    keep(folder, draft.dispatch, draft.permit)
 
     def placed(text: str) -> str:
         return text.replace("{job}", os.fspath(folder.path)) if launch.files else text
@@ -253,12 +307,12 @@ def _plan(  # noqa: PLR0913, PLR0917 - the parts of one draft
         effort=request.effort.value if request.effort else None,
         verb="session",
         posture=POSTURE,
-        argv=tuple(printable_word(word) for word in launch.argv),
+        argv=tuple(as_utf8(word) for word in launch.argv),
         cwd=request.cwd,
         stdin=f"its {transport} connection",
         env_set=tuple(sorted(launch.env_set)),
         env_stripped=tuple(sorted(name for name in launch.env_strip if name in host.environment)),
-        gate=gate_words(lane),
+        gate="",
         cost=(launch.billing or lane.billing).words,
         notices=(*resolved.notices, *launch.notices, *((tested,) if tested and lane.name.startswith("acp:") else ())),
     )

@@ -17,6 +17,7 @@ import time
 from pathlib import Path
 
 from .base import log
+from .gate import Passed
 
 SHIM = Path(__file__).with_name("shim.py")
 
@@ -34,11 +35,12 @@ class Spawner:
         self._process: subprocess.Popen[bytes] | None = None
         self._started_at = 0.0
 
-    def spawn(self, folder: Path, attempt: int) -> None:
-        """Ask for the shim of one attempt.
+    def spawn(self, folder: Path, attempt: int, permit: Passed) -> None:
+        """Ask for the shim of one attempt, by the gate's permit for it.
 
-        Raises SpawnError when no forking process can be had.
+        Raises SpawnError when no forking process can be had, PermissionError for a permit that is another's.
         """
+        permit.demand(folder.name, attempt)
         line = json.dumps({"folder": os.fspath(folder), "attempt": attempt}).encode() + b"\n"
         with self._lock:
             for _ in range(2):

@@ -18,7 +18,7 @@ from .output import answer_json, answer_untrusted, say
 from .place import open_regular
 from .reach import Reach
 from .render.lines import receipt
-from .render.plan import banner
+from .render.plan import banner, disclosure
 from .render.progress import Display
 
 _RETRIES = 8
@@ -87,6 +87,8 @@ def follow(
 def run_to_end(reach: Reach, job_id: str, plan: Mapping[str, Any]) -> int:
     """Follow a job that was just accepted; print its answer and its receipt; return the exit code."""
     options = reach.options
+    if leaves := disclosure(plan, short=options.quiet):
+        say(leaves)
     if not options.quiet:
         say(banner(plan))
         say(f"job {job_id}: Ctrl-C cancels it; if this terminal goes away it goes on (osrc watch {job_id})")

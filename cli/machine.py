@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 from ..actors.canary import Sighting, look
@@ -63,12 +63,26 @@ def canaries(lanes: Sequence[Lane], known: Settings, *, turn: bool, errors: bool
         return list(pool.map(lambda one: look(one, os.environ, known, turn=turn, errors=errors), lanes))
 
 
-def pings(lanes: Sequence[Lane], known: Settings) -> list[Rehearsal]:
-    """Return how each lane answered one short question to its real model, in order."""
+def pings(
+    lanes: Sequence[Lane],
+    known: Settings,
+    home: Home,
+    *,
+    cloud_ack: bool,
+    tell: Callable[[Sequence[str]], None],
+) -> list[Rehearsal]:
+    """Return how each lane answered one short question to its real model, in order.
+
+    ``tell`` gets what a person is told before work leaves, from threads of its own.
+    """
     if not lanes:
         return []
+
+    def asked(one: Lane) -> Rehearsal:
+        return ping(one, os.environ, known, home, cloud_ack=cloud_ack, tell=tell)
+
     with ThreadPoolExecutor(max_workers=min(len(lanes), 4)) as pool:
-        return list(pool.map(lambda one: ping(one, os.environ, known), lanes))
+        return list(pool.map(asked, lanes))
 
 
 def usable_lanes(lanes: Registry) -> tuple[list[Lane], list[str]]:

@@ -9,7 +9,9 @@ from typing import Any
 
 from . import exit_codes
 from .errors import CliError, SupervisorLostError, from_refusal
+from .output import say
 from .reach import Reach
+from .render.plan import disclosure
 from .session_events import Event, Events
 from .sessions import Session
 
@@ -74,6 +76,8 @@ def give(reach: Reach, session: Session, body: dict[str, Any]) -> tuple[Receipt,
             for reply in reach.channel().exchange(body):
                 if reply.get("kind") == "refused":
                     raise from_refusal(reply)
+                if leaves := disclosure(reply, short=True):
+                    say(leaves)
                 taken = TAKEN[1:] if session.get("transport") in ("pty", "tmux") else TAKEN
                 return Receipt(int(reply["number"]), str(body["send_id"]), taken=taken), events
         except SupervisorLostError as error:

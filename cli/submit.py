@@ -145,6 +145,10 @@ def submit(reach: Reach, request: dict[str, Any], *, dry_run: bool = False) -> R
             if attempt == _ATTEMPTS - 1 or not _is_gone(error.pid):
                 raise
         except CliError as error:
+            if error.code == "consent_needed" and not dry_run and _agrees(reach.options, request, error):
+                request.pop("task_file", None)
+                request |= {"task": task, "cloud_ack": True}
+                return _submit(reach, request, dry_run=False)
             not_taken = isinstance(error, NotSentError) or error.code == "stopping"
             if not not_taken or reach.in_process or attempt == _ATTEMPTS - 1:
                 raise
@@ -153,6 +157,15 @@ def submit(reach: Reach, request: dict[str, Any], *, dry_run: bool = False) -> R
         request.pop("task_file", None)
         request["task"] = task
     raise AssertionError("unreachable")
+
+
+def _agrees(options: Globals, request: dict[str, Any], error: CliError) -> bool:
+    """Ask the person at this terminal, if there is one, whether work may leave this machine."""
+    if options.json or options.quiet or request.get("cloud_ack"):
+        return False
+    from .asking import yes  # noqa: PLC0415 - once in a lifetime
+
+    return yes(f"{error.message}.\nMay work leave this machine, from now on (osrc consent revoke takes it back)?")
 
 
 def _before_asking(error: CliError, job_id: str | None) -> CliError:

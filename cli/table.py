@@ -58,6 +58,8 @@ COMMANDS: Final[dict[str, Row]] = {
     "supervisor": Row("Steer", "supervisor", "supervisor", "The background process: status, stop, restart, logs."),
     "models": Row("Choose and pay", "models", "models", "Words that name models: lane, tier, price."),
     "lanes": Row("Choose and pay", "lanes", "lanes", "Who can run work here, and what is missing."),
+    "consent": Row("Safety", "consent", "consent", "Whether cloud lanes may get work: status, grant, revoke."),
+    "posture": Row("Safety", "posture", "posture", "What holds before work is handed on; what is remembered."),
     "limits": Row("Choose and pay", "limits", "limits", "Lanes that are down, and daily quotas."),
     "sanitize": Row("Safety", "sanitize", "sanitize", "Neutral words in prose files: a report, or the change."),
     "config": Row("Set up", "config", "config", "Settings: show, get, set, path."),

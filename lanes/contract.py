@@ -313,6 +313,8 @@ class Lane:
     state: tuple[str, ...] = ()
     """Folders that the CLI writes its own state to, with ``~``: they stay writable, and are never compared,
     where they lie inside the work tree (somebody works in their home folder)."""
+    forbidden_by_others: frozenset[Verb] = frozenset()
+    """Verbs that an organisation may forbid on the lane: one that was refused for want of permission is remembered."""
     effort: EffortSupport = EffortSupport.ADVISORY
     billing: Billing
     locality: Locality = Locality.CLOUD

@@ -33,6 +33,10 @@ class Plan(Observation):
     env_stripped: tuple[str, ...] = ()
     gate: str
     """What the gate says, in words."""
+    gate_open: bool = True
+    """False only on a dry run: the job would be refused, as ``gate`` says."""
+    disclosure: tuple[str, ...] = ()
+    """What a person is told before work leaves this machine, a line each; empty where nothing leaves."""
     cost: str
     """Cost words, for example ``$0 cash, spends your Claude plan limits``."""
     notices: tuple[str, ...] = ()
@@ -82,6 +86,8 @@ class IsGiven(Observation):
     send_id: str
     repeated: bool = False
     """Whether that id had been given before; then nothing was added."""
+    disclosure: tuple[str, ...] = ()
+    """What a person is told before work leaves this machine, a line each."""
 
 
 class SessionViews(Observation):

@@ -27,7 +27,17 @@ _PROBE = ".writable"
 _MARKS = frozenset({"state.db", "state.db.rebuilt", "supervisor.lock", "supervisor.json", "lanes.d", _PROBE})
 """A folder that holds one of these is a state home."""
 
-_OURS = _MARKS | {"jobs", "sessions", "spool", "supervisor.log", "supervisor.start", "models.local", "models.json"}
+_OURS = _MARKS | {
+    "jobs",
+    "sessions",
+    "spool",
+    "supervisor.log",
+    "supervisor.start",
+    "models.local",
+    "models.json",
+    "cloud-consent",
+    "lane-posture",
+}
 """So is one that holds nothing but these: it was left half made."""
 
 

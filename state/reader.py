@@ -104,6 +104,11 @@ class Reader:
             total = self._number("SELECT coalesce(sum(jobs), 0) FROM job_counts WHERE state = ?", (state,))
         return found, max(0, total - len(found))
 
+    def accepted_since(self, at: float) -> list[float]:
+        """Return when each job since then was accepted (epoch seconds), oldest first."""
+        rows = self._rows("SELECT accepted_at FROM jobs WHERE accepted_at > ? ORDER BY accepted_at", (at,))
+        return [float(row[0]) for row in rows]
+
     def live(self) -> list[Record]:
         """Return every job that has not ended, oldest first."""
         return self._records("ended IS NULL ORDER BY accepted_at, job_id", ())

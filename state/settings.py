@@ -94,6 +94,10 @@ class Settings:
         """Return a text that is a list: commas or spaces between the items."""
         return tuple((self.text(key) or "").replace(",", " ").split())
 
+    def path_list(self, key: str) -> tuple[str, ...]:
+        """Return a text that is a list of paths with the platform's separator between them."""
+        return tuple(path for path in (self.text(key) or "").split(os.pathsep) if path)
+
     def is_set(self, key: str) -> bool:
         """Whether anybody set it."""
         return SETTINGS[key].key in self._values

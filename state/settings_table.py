@@ -100,6 +100,19 @@ _CHOOSING = (
     Setting("max_depth", "count", 1.0, "how deep delegates may delegate", older_prefix=True),
 )
 
+_GATE = (
+    _flag("cloud_ack", None, "on: agree, once and for all, that work leaves for cloud lanes; off: refuse them"),
+    _flag("secret_allow_value", False, "let a task that holds a secret's value go to a cloud lane"),
+    _number("secret_scan_secs", 20, "bound on the search for credential files; one that does not end refuses the job"),
+    _text("protected_paths", "folders that no job may write in, with : between them", "~/.claude:~/.codex:~/.config"),
+    Setting("launches_per_hour", "count", 5000.0, "jobs taken within an hour; 0: any number", "jobs"),
+    _count("min_free_memory", 128, "free memory without which no job is started; 0: any", "MiB"),
+    _count("min_free_disk", 64, "free disk space without which no job is started; 0: any", "MiB"),
+    _flag("secret_scan_deep", True, "search folders in folders too; it always does", effective=False),
+    _count("secret_scan_depth", None, "how deep; there is no bound but time", "levels", effective=False),
+    _flag("no_bypass", False, "refuse to write in protected_paths; it always does", effective=False),
+)
+
 _SUPERVISOR = (
     Setting(
         "max_jobs", "count", 16, "jobs that run at the same time; more wait in the queue", "jobs", least=1, most=1000
@@ -271,6 +284,7 @@ SETTINGS: Mapping[str, Setting] = {
     setting.key: setting
     for setting in (
         *_CHOOSING,
+        *_GATE,
         *_SUPERVISOR,
         *_WATCHDOG,
         *_LOOKING,

@@ -112,6 +112,7 @@ class Conduct:
         self._keyboard = keyboard
         self._emit = emit
         self._job: _Job | None = None
+        self._next: tuple[int, str] | None = None
         self._settled = _Settled()
         self._asks = 0
         self._model: str | None = None
@@ -134,8 +135,10 @@ class Conduct:
         return self._job.text if self._job is not None and self._job.send is not None else None
 
     def send(self, number: int, text: str) -> None:
-        """Give it a text."""
-        if self._free(number):
+        """Give it a text; an answer whose dialog is not yet seen to have closed is let come to its end first."""
+        if self._job is not None and self._job.answer is not None:
+            self._next = (number, text)
+        elif self._free(number):
             self._job = _Job(number, "send", send=Send(), text=text)
 
     def answer(self, number: int, choice: str, request: str | None) -> None:
@@ -190,6 +193,9 @@ class Conduct:
         job = self._job
         if job is not None:
             self._work(job, look)
+        if self._job is None and self._next is not None:
+            (number, text), self._next = self._next, None
+            self.send(number, text)
         self._observe(look)
 
     def exited(self) -> None:
@@ -197,6 +203,9 @@ class Conduct:
         if self._job is not None:
             self._deliver(self._job.number, "failed", "the program has exited")
             self._job = None
+        if self._next is not None:
+            self._deliver(self._next[0], "failed", "the program has exited")
+            self._next = None
 
     def _work(self, job: _Job, look: Look) -> None:
         if job.send is not None:

@@ -6,11 +6,12 @@ from typing import Any
 
 import click
 
+from .. import exit_codes
 from ..errors import CliError
 from ..options import Command, Globals, task_options
 from ..output import answer, answer_json, flush, say
 from ..reach import Reach
-from ..render.plan import banner, plan_lines
+from ..render.plan import banner, disclosure, plan_lines
 from ..submit import Reply, job_request, submit
 from ..task import read_task
 
@@ -56,8 +57,11 @@ def detach_request(options: Globals, reach: Reach, request: dict[str, Any], *, d
         say(f"job {job_id} was taken all the same")
         _stay(reach, job_id)
         raise
+    plan = reply.get("plan") or {}
+    if leaves := disclosure(plan, short=options.quiet):
+        say(leaves)
     if not options.quiet:
-        say(banner(reply.get("plan") or {}))
+        say(banner(plan))
         say(f"watch it: osrc watch {job_id}   wait: osrc wait {job_id}   answer: osrc result {job_id}")
     _stay(reach, job_id)
     return 0
@@ -72,11 +76,11 @@ def _stay(reach: Reach, job_id: str) -> None:
 
 
 def show_plan(options: Globals, reply: Reply) -> int:
-    """Print a dry run's plan."""
+    """Print a dry run's plan; exit code 1 where the gate would refuse it."""
     plan = reply.get("plan") or {}
     if options.json:
         answer_json({"plan": plan})
     else:
         for line in plan_lines(plan):
             answer(line)
-    return 0
+    return 0 if plan.get("gate_open", True) else exit_codes.REFUSED

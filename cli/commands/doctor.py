@@ -7,8 +7,9 @@ import platform
 import shutil
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import click
 
@@ -23,8 +24,9 @@ from .. import launch, machine
 from ..client import Connection, NoConnectionError, ProtocolMismatchError
 from ..errors import CliError
 from ..options import Command, Globals
-from ..output import answer, answer_json
+from ..output import answer, answer_json, say
 from ..place import full_home, read_supervisor_file
+from ..render.plan import disclosure
 
 _LOW_DISK = 512 * 1024 * 1024
 _MUCH_STATE = 1024 * 1024 * 1024
@@ -52,7 +54,9 @@ def doctor(options: Globals, strict: bool, ping: bool) -> int:
     Exit code 1 when something fails (with --strict: or is doubtful).
     """
     home = full_home(os.environ, options.home)
-    checks = (*CHECKS, _ping) if ping else CHECKS
+    checks: list[Callable[[Home], Iterator[Finding]]] = list(CHECKS)
+    if ping:
+        checks.append(partial(_ping, cloud_ack=options.cloud_ack))
     findings = [finding for check in checks for finding in _safely(check, home)]
     bad = {"fail", "warn"} if strict else {"fail"}
     healthy = not any(finding.level in bad for finding in findings)
@@ -70,9 +74,14 @@ def _safely(check: Callable[[Home], Iterator[Finding]], home: Home) -> Iterator[
     try:
         yield from check(home)
     except (StateError, CliError) as error:
-        yield Finding(check.__name__.strip("_"), "fail", error.message, error.hint)
+        yield Finding(_name(check), "fail", error.message, error.hint)
     except Exception as error:  # noqa: BLE001 - a doctor that dies of the patient helps nobody
-        yield Finding(check.__name__.strip("_"), "fail", f"the check broke: {type(error).__name__}: {error}")
+        yield Finding(_name(check), "fail", f"the check broke: {type(error).__name__}: {error}")
+
+
+def _name(check: Callable[[Home], Iterator[Finding]]) -> str:
+    of = check.func if isinstance(check, partial) else check
+    return of.__name__.strip("_")
 
 
 def _platform(_home: Home) -> Iterator[Finding]:
@@ -166,13 +175,14 @@ def _lanes(home: Home) -> Iterator[Finding]:
         yield Finding("lanes", "fail", "no lane can run anything here", "osrc lanes")
 
 
-def _ping(home: Home) -> Iterator[Finding]:
+def _ping(home: Home, *, cloud_ack: bool) -> Iterator[Finding]:
     """Ask each lane that is here a question: only its answer shows that a sign-in holds."""
     found, _ = machine.usable_lanes(machine.registry(home))
     known = machine.settings()
     ready = machine.probe_all(found, known)
     here = [lane for lane, state in zip(found, ready, strict=True) if state.level.value != "absent"]
-    for lane, answered in zip(here, machine.pings(here, known), strict=True):
+    answers = machine.pings(here, known, home, cloud_ack=cloud_ack, tell=_disclose)
+    for lane, answered in zip(here, answers, strict=True):
         words = "; ".join(answered.notes)
         left = machine.credits_left(lane, known)
         if left is not None and left <= 0:
@@ -185,6 +195,11 @@ def _ping(home: Home) -> Iterator[Finding]:
             yield Finding("ping", "ok", f"{lane.name}: answers" + (f"; ${left:.2f} of credits left" if left else ""))
         else:
             yield Finding("ping", "warn", f"{lane.name}: {words}", f"osrc lanes show {lane.name}")
+
+
+def _disclose(lines: Sequence[str]) -> None:
+    if words := disclosure({"disclosure": lines}):
+        say(words)
 
 
 def _disk(home: Home) -> Iterator[Finding]:

@@ -22,6 +22,12 @@ def banner(plan: Mapping[str, Any]) -> str:
     return "\n".join([" · ".join(parts), *(f"note: {one_line(str(text), 400)}" for text in plan.get("notices") or ())])
 
 
+def disclosure(plan: Mapping[str, Any], *, short: bool = False) -> str:
+    """Return what is said before work leaves this machine, or nothing; ``short``: its first line alone."""
+    lines = [one_line(str(text), 1000) for text in plan.get("disclosure") or ()]
+    return "\n  ".join(lines[:1] if short else lines)
+
+
 def plan_lines(plan: Mapping[str, Any]) -> list[str]:
     """Return a dry run's plan, one ``key: value`` a line; secrets were masked where it was made."""
     rows = [
@@ -37,7 +43,8 @@ def plan_lines(plan: Mapping[str, Any]) -> list[str]:
         ("stdin", _word(plan, "stdin")),
         ("env set", " ".join(map(str, plan.get("env_set") or ())) or "-"),
         ("env removed", " ".join(map(str, plan.get("env_stripped") or ())) or "-"),
-        ("gate", _word(plan, "gate")),
+        ("gate", _word(plan, "gate", limit=1000)),
+        *(("disclosure", one_line(str(text), 1000)) for text in plan.get("disclosure") or ()),
         ("cost", _word(plan, "cost", "unknown")),
         *(("note", one_line(str(text), 400)) for text in plan.get("notices") or ()),
     ]
@@ -50,6 +57,6 @@ def _argv(argv: Any) -> str:  # noqa: ANN401 - a list of strings from JSON
     return " ".join(one_line(shlex.quote(str(item)), 400) for item in argv)
 
 
-def _word(plan: Mapping[str, Any], key: str, missing: str = "?") -> str:
+def _word(plan: Mapping[str, Any], key: str, missing: str = "?", limit: int = 200) -> str:
     value = plan.get(key)
-    return missing if value in (None, "") else one_line(str(value), 200)
+    return missing if value in (None, "") else one_line(str(value), limit)

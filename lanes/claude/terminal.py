@@ -7,7 +7,8 @@ from ..catalog.pools import CLAUDE_KEY
 from ..contract import Host, SessionLaunch, SessionTask
 from ..launching import missing_program
 from ..terminals import in_terminal
-from ..vehicles.claude_code.argv import BINARY, EFFORTS, INSTALL, NO_SERVERS
+from ..vehicles.claude_code.argv import BINARY, EFFORTS, INSTALL, NO_SERVERS, instructions
+from .argv import OWN_SETTINGS
 
 
 def terminal(task: SessionTask, host: Host) -> SessionLaunch | Refused:
@@ -24,6 +25,10 @@ def terminal(task: SessionTask, host: Host) -> SessionLaunch | Refused:
         argv += ["--effort", EFFORTS[task.effort]]
     if host.environment.get("OSRC_CLAUDE_USER_CONFIG") != "1":
         argv += ["--strict-mcp-config", "--mcp-config", NO_SERVERS]
+    env_set: dict[str, str] = {}
+    if not host.trust_folder:
+        read, env_set = instructions(task.cwd, host)
+        argv += [OWN_SETTINGS, *read]
     by_key = bool(host.environment.get("ANTHROPIC_API_KEY"))
     notices = ("ANTHROPIC_API_KEY is set: the session is metered on that key, not on a Claude plan.",) if by_key else ()
-    return in_terminal("claude", tuple(argv), notices=notices, billing=CLAUDE_KEY if by_key else None)
+    return in_terminal("claude", tuple(argv), env_set=env_set, notices=notices, billing=CLAUDE_KEY if by_key else None)

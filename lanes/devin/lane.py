@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...messages.lane_events import FailureKind
-from ...messages.vocabulary import Tier
+from ...messages.vocabulary import Tier, Verb
 from .. import failures
 from ..catalog.pools import DEVIN_PLAN
 from ..contract import Ending, Lane, Listing, Liveness, Parser, ProbeFacts, Readiness, Task, Wall
@@ -63,6 +63,7 @@ LANE = Lane(
     binary=BINARY,
     status_argv=("auth", "status"),
     verbs=VERBS,
+    forbidden_by_others=frozenset({Verb.RESEARCH}),
     wall=Wall.OURS,
     state=("~/.config/devin", "~/.local/share/devin", "~/.cache/devin"),
     billing=DEVIN_PLAN,

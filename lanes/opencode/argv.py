@@ -65,6 +65,16 @@ FORM = ("--format", "json", "--thinking", "--print-logs", "--log-level=ERROR")
 RESUME = ("-s", "{conversation}")
 
 
+def words_of(cwd: str, host: Host) -> tuple[str, ...]:
+    """Return the files of the folder that are read although its configuration is not."""
+    return () if host.trust_folder else tuple(f"{folder}/AGENTS.md" for folder in host.project or (cwd,))
+
+
+def folder_variables(host: Host) -> Mapping[str, str]:
+    """Return what keeps the folder's own configuration out."""
+    return {} if host.trust_folder else NO_FOLDER
+
+
 def plan(task: Task, host: Host) -> Launch | Refused:
     """Return the launch of one headless turn."""
     if task.verb not in VERBS:
@@ -100,13 +110,11 @@ def plan(task: Task, host: Host) -> Launch | Refused:
         user_servers=host.environment.get(USER_SERVERS) == "1",
         inherited=host.environment.get(CONFIG),
         readable="{job}/skills" if task.skills else None,
-        instructions=()
-        if host.trust_folder
-        else tuple(f"{folder}/AGENTS.md" for folder in host.project or (task.cwd,)),
+        instructions=words_of(task.cwd, host),
     )
     return Launch(
         argv=tuple(argv),
-        env_set={CONFIG: rules, "OPENCODE_DISABLE_AUTOUPDATE": "1", **({} if host.trust_folder else NO_FOLDER)},
+        env_set={CONFIG: rules, "OPENCODE_DISABLE_AUTOUPDATE": "1", **folder_variables(host)},
         env_strip=STRIP,
         stdin=prompt,
         notices=tuple(notices),

@@ -50,10 +50,7 @@ def config(  # noqa: PLR0913  keyword-only parts of one configuration
     agent = {"mode": "primary", "description": "A delegate of Outsourcerer.", "permission": rules}
     own = {"autoupdate": False, "share": "disabled", "permission": rules, "agent": {AGENT[verb]: agent}}
     base = _object(inherited)
-    if instructions:
-        theirs = base.get("instructions")
-        own["instructions"] = [*(theirs if isinstance(theirs, list) else ()), *instructions]
-    return json.dumps(_over(base, own), separators=(",", ":"))
+    return json.dumps(_over(base, own | _told(base, instructions)), separators=(",", ":"))
 
 
 def permission(verb: Verb, *, walled: bool, user_servers: bool) -> dict[str, str]:
@@ -84,8 +81,20 @@ def _over(base: dict[str, Any], top: Mapping[str, Any]) -> dict[str, Any]:
     return merged
 
 
-def asking(inherited: str | None) -> dict[str, Any]:
+def asking(inherited: str | None, instructions: tuple[str, ...] = ()) -> dict[str, Any]:
     """Return the configuration of a session: what changes something is asked for, what reads is not."""
     rules = {"*": _ASK, **dict.fromkeys(_READ, _ALLOW), "task": _ALLOW, "doom_loop": _ASK, "external_directory": _ASK}
     own = {"autoupdate": False, "share": "disabled", "permission": rules, "agent": {}}
-    return _over(_object(inherited), own)
+    base = _object(inherited)
+    return _over(base, own | _told(base, instructions))
+
+
+def telling(inherited: str | None, instructions: tuple[str, ...]) -> str:
+    """Return the caller's own configuration with further files to be read, as JSON."""
+    base = _object(inherited)
+    return json.dumps(base | _told(base, instructions), separators=(",", ":"))
+
+
+def _told(base: Mapping[str, Any], instructions: tuple[str, ...]) -> dict[str, Any]:
+    theirs = base.get("instructions")
+    return {"instructions": [*(theirs if isinstance(theirs, list) else ()), *instructions]} if instructions else {}

@@ -9,7 +9,7 @@ from ...messages.refusals import Refused
 from ..contract import Host, SessionLaunch, SessionTask
 from ..launching import missing_program
 from ..vehicles.acp.session import over_acp
-from .argv import BINARY, CONFIG, INSTALL, MODELS, NO_FOLDER, STRIP
+from .argv import BINARY, CONFIG, INSTALL, MODELS, STRIP, folder_variables, words_of
 from .rules import asking
 
 
@@ -18,7 +18,7 @@ def over(task: SessionTask, host: Host) -> SessionLaunch | Refused:
     program = host.executables.get(BINARY)
     if program is None:
         return missing_program(BINARY, INSTALL)
-    rules = json.dumps(asking(host.environment.get(CONFIG)), separators=(",", ":"))
+    rules = json.dumps(asking(host.environment.get(CONFIG), words_of(task.cwd, host)), separators=(",", ":"))
     model = MODELS.get(task.model, task.model) if task.model is not None else None
-    env_set = {CONFIG: rules, "OPENCODE_DISABLE_AUTOUPDATE": "1", **({} if host.trust_folder else NO_FOLDER)}
+    env_set = {CONFIG: rules, "OPENCODE_DISABLE_AUTOUPDATE": "1", **folder_variables(host)}
     return over_acp(replace(task, model=model), (program, "acp"), env_set=env_set, env_strip=STRIP)

@@ -6,7 +6,8 @@ from ...messages.refusals import Refused
 from ..contract import Host, SessionLaunch, SessionTask
 from ..launching import missing_program
 from ..terminals import in_terminal
-from .argv import BINARY, INSTALL, MODELS, STRIP
+from .argv import BINARY, CONFIG, INSTALL, MODELS, STRIP, folder_variables, words_of
+from .rules import telling
 
 ASK = '{"edit":"ask","bash":"ask","webfetch":"ask"}'
 PERMISSION = "OPENCODE_PERMISSION"
@@ -22,5 +23,6 @@ def terminal(task: SessionTask, host: Host) -> SessionLaunch | Refused:
         argv += ["-s", task.conversation]
     if task.model is not None:
         argv += ["-m", MODELS.get(task.model, task.model)]
-    env_set = {PERMISSION: ASK, "OPENCODE_DISABLE_AUTOUPDATE": "1"}
+    told = telling(host.environment.get(CONFIG), words_of(task.cwd, host))
+    env_set = {PERMISSION: ASK, CONFIG: told, "OPENCODE_DISABLE_AUTOUPDATE": "1", **folder_variables(host)}
     return in_terminal("opencode", tuple(argv), env_set=env_set, env_strip=STRIP)

@@ -128,12 +128,13 @@ def _moving(answer: Answering, look: Look, menu: Menu, policy: AnswerPolicy) -> 
     here = menu.selected
     if answer.option.key is not None or (here is not None and here.index == answer.option.index):
         return replace(answer, taken=True, since=look.now), answer.option.key or answer.confirm
+    waiting = look.now - (answer.since or 0.0) < policy.step_s
+    if waiting and (here is None or answer.last == here.index):
+        return answer, None
     if here is None:
         return replace(answer, ended=True, evidence="not answered: no option is seen to be highlighted"), None
     if answer.moves >= policy.moves:
         return replace(answer, ended=True, evidence="not answered: the highlight did not reach the option"), None
-    if answer.last == here.index and look.now - (answer.since or 0.0) < policy.step_s:
-        return answer, None
     back, forth = ("left", "right") if menu.across else ("up", "down")
     places = [option.index for option in menu.options]
     key = forth if places.index(answer.option.index) > places.index(here.index) else back

@@ -95,6 +95,8 @@ def _neither(screen: Screen, rules: ScreenRules) -> ScreenState:
 
 def conversation(rows: tuple[str, ...], rules: ScreenRules) -> tuple[str, ...]:
     """The rows above the composer without those of the interface's own at their end."""
+    if rules.composer.beside is not None:
+        rows = tuple(rules.composer.beside.sub("", row).rstrip() for row in rows)
     end = len(rows)
     while end and (not rows[end - 1].strip(" ─━") or rules.chrome.search(rows[end - 1])):
         end -= 1

@@ -124,6 +124,8 @@ def composer_of(screen: Screen, region: Region, shape: ComposerShape) -> tuple[C
         if shape.ghost and row == at_row:
             line = line[:at_column]
         rows.append(line[region.column :] if bar or line[: region.column].strip() == "" else line)
+    if shape.beside is not None:
+        rows = [shape.beside.sub("", row) for row in rows]
     text = "\n".join(row.rstrip() for row in rows).strip("\n")
     home = screen.cursor == (region.top, region.column)
     if not text.strip():

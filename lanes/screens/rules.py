@@ -33,6 +33,8 @@ class ComposerShape:
     """It may offer a text of its own choice behind the cursor."""
     pasted: re.Pattern[str] = _NEVER
     """The placeholder of a large paste."""
+    beside: re.Pattern[str] | None = None
+    """What stands beside it, and beside the conversation, at the ends of rows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -254,9 +256,11 @@ OPENCODE = ScreenRules(
         footer_rows=3,
         placeholder=_re(r"Ask anything…"),
         pasted=_re(r"\[Pasted ~?\d+ lines"),
+        beside=_re(r" {12}\S.{0,60}$"),
     ),
     menu=MenuShape(pointers="", hint=None),
     working=_re(r"\besc (again to )?interrupt\b"),
+    chrome=_re(r"^ {3,6}▣ "),
     approval=_re(r"△ Permission required"),
     buttons=_re(r"^ {0,3}Allow once {2,}Allow always {2,}Reject\b|^ {0,3}Confirm {2,}Cancel\b"),
     limit=_LIMIT,

@@ -12,35 +12,27 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from fakes import byok_clis, google_clis, provider_clis
 from fakes.real_clis import World
+from fakes.signed_in import MODELS, sign_in
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(240)]
 
 LANES: dict[str, tuple[str, str, Callable[[str], dict[str, Any]]]] = {
-    "gemini": (google_clis.GEMINI_MODEL, "read_file", lambda path: {"file_path": path}),
-    "qwen": (google_clis.QWEN_MODEL, "read_file", lambda path: {"file_path": path}),
-    "droid": (byok_clis.MODELS["droid"], "Read", lambda path: {"file_path": path}),
-    "copilot": (byok_clis.MODELS["copilot"], "view", lambda path: {"path": path}),
-    "pi": (byok_clis.MODELS["pi"], "read", lambda path: {"path": path}),
-    "opencode": (provider_clis.MODELS["opencode"], "read", lambda path: {"filePath": path}),
-    "cline": (provider_clis.MODELS["cline"], "read_files", lambda path: {"files": [{"path": path}]}),
+    "gemini": (MODELS["gemini"], "read_file", lambda path: {"file_path": path}),
+    "qwen": (MODELS["qwen"], "read_file", lambda path: {"file_path": path}),
+    "droid": (MODELS["droid"], "Read", lambda path: {"file_path": path}),
+    "copilot": (MODELS["copilot"], "view", lambda path: {"path": path}),
+    "pi": (MODELS["pi"], "read", lambda path: {"path": path}),
+    "opencode": (MODELS["opencode"], "read", lambda path: {"filePath": path}),
+    "cline": (MODELS["cline"], "read_files", lambda path: {"files": [{"path": path}]}),
 }
-
-
-def set_up(world: World, lane: str) -> dict[str, str]:
-    clis: Any = {"gemini": google_clis, "qwen": google_clis, "opencode": provider_clis, "cline": provider_clis}
-    found = clis.get(lane, byok_clis)
-    if (reason := found.why_absent(lane)) is not None:
-        pytest.skip(reason)
-    return found.set_up(world, lane) if found is provider_clis else found.sign_in(world, lane)
 
 
 @pytest.mark.parametrize("lane", LANES)
 def test_the_delegate_reads_a_granted_file(make_world, lane: str) -> None:
     model, tool, arguments = LANES[lane]
     world: World = make_world([])
-    environ = set_up(world, lane)
+    environ = sign_in(world, lane)
     skill = world.root / "home" / ".claude" / "skills" / "tidy"
     skill.mkdir(parents=True)
     (skill / "SKILL.md").write_text("---\ndescription: About tidy.\n---\nThe secret word is walrus.\n")

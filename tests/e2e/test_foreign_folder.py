@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from fakes import provider_clis
 from fakes.model_server import ModelServer
 from fakes.real_clis import CLAUDE_MODEL, World
+from fakes.signed_in import MODELS, sign_in
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(240)]
 
@@ -56,10 +56,8 @@ def test_claude_code_keeps_to_the_persons_settings_and_reads_the_folders_words(m
 
 
 def test_opencode_keeps_to_the_persons_provider_and_reads_agents_md(make_world, stranger) -> None:
-    if (reason := provider_clis.why_absent("opencode")) is not None:
-        pytest.skip(reason)
     world: World = make_world([ANSWER])
-    environ = provider_clis.set_up(world, "opencode")
+    environ = sign_in(world, "opencode")
     ran = world.root / "ran"
     put(
         world.repo / "opencode.json",
@@ -71,7 +69,7 @@ def test_opencode_keeps_to_the_persons_provider_and_reads_agents_md(make_world, 
     plugin = f'import {{ writeFileSync }} from "fs"; export const P = async () => {{ writeFileSync("{ran}", "") }}'
     put(world.repo / ".opencode" / "plugin" / "p.ts", plugin)
     put(world.repo / "AGENTS.md", "The word is zebra.")
-    job, done = world.job("run", "--lane", "opencode", "-m", provider_clis.MODELS["opencode"], "Do it.", **environ)
+    job, done = world.job("run", "--lane", "opencode", "-m", MODELS["opencode"], "Do it.", **environ)
     assert (job["state"], done.returncode) == ("done", 0), done.stderr
     assert (len(stranger.requests), ran.exists()) == (0, False)
     assert "zebra" in json.dumps(world.server.main_requests[0].body)

@@ -32,6 +32,8 @@ class Case:
     switch: str | None = None
     observed: str | None = None
     """The model that is then seen to answer."""
+    model: str | None = None
+    """What is said with ``-m``."""
     files: dict[str, Any] = field(default_factory=dict)
     """Files of the home, so that it starts without a network."""
 
@@ -46,7 +48,10 @@ CASES = {
     "codex": Case(
         first=("Trust and continue", "Use existing model"), asks=0, switch="gpt-6-luna", observed="GPT-6-Luna"
     ),
+    "gemini": Case(first=("Trust folder",), switch="gemini-3.8-flash"),
     "qwen": Case(),
+    "opencode": Case(),
+    "copilot": Case(first=("Yes",), model="stub-model"),
 }
 
 
@@ -97,7 +102,7 @@ def test_a_terminal_session_from_the_first_screen_to_the_end(make_world, lane: s
     case = CASES[lane]
     world: World = make_world([])
     environ = sign_in(world, lane)
-    environ.pop("GEMINI_CLI_TRUST_WORKSPACE", None)
+    environ.pop("GEMINI_CLI_NO_RELAUNCH", None)  # an answer about trust makes it start anew
     for name, content in case.files.items():
         (world.root / "home" / name).write_text(json.dumps(content))
     world.server.steps = [
@@ -118,7 +123,7 @@ def test_a_terminal_session_from_the_first_screen_to_the_end(make_world, lane: s
         "--detach",
         "Do as scripted.\nIn two lines.",
     )
-    assert tui.osrc(*words)[0] == 0
+    assert tui.osrc(*words, *(("-m", case.model) if case.model else ()))[0] == 0
     for choice in case.first:
         tui.choose(choice)
     for _ in range(case.asks):
@@ -133,9 +138,9 @@ def test_a_terminal_session_from_the_first_screen_to_the_end(make_world, lane: s
     tui.until(tui.idle)
     if case.switch is not None:
         code, told = tui.osrc("model", "one", case.switch)
-        assert code == 0, told
+        assert code == 0, json.dumps(told)
     code, told = tui.osrc("send", "one", "And again?", "--wait", "--for", "120")
-    assert code == 0, told
+    assert code == 0, json.dumps(told)
     assert "And that was the second answer." in told["end"]["text"]
     assert "second answer" in tui.until(lambda: tui.osrc("read", "one", "--screen")[1]["screen"])
     if case.observed is not None:

@@ -212,7 +212,7 @@ class FakeTui:
             *(WIDE if self.script.get("wide") else []),
             "",
         ]
-        self.conversation = self.conversation[-60:]
+        self.conversation = self.conversation[-14:]
         self.record("assistant", answer, self.script.get("drift") or f"claude-{self.model.lower()}-5")
         if self.every("limit_every"):
             self.open("limit")

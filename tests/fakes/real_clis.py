@@ -97,6 +97,7 @@ def environment(root: Path, server: ModelServer) -> dict[str, str]:
         "HOME": str(root / "home"),
         "OSRC_HOME": str(root / "osrc"),
         "OSRC_IDLE_EXIT": "180",
+        "OSRC_CLOUD_ACK": "1",
         "OSRC_FALLBACK": "0",  # each test is of one lane, and the others are there too
         "OSRC_FAILOVER_MAX": "0",
         # Codex puts no helper into a home below the temporary folder, and behind a bubblewrap of the system's own

@@ -49,7 +49,7 @@ class Supervised:
         self.root = root / "osrc"
         self.work = root / "work"
         self.work.mkdir(parents=True, exist_ok=True)
-        self.environ = {"OSRC_IDLE_EXIT": "0", "OSRC_POLL": "0.2", **environ}
+        self.environ = {"OSRC_IDLE_EXIT": "0", "OSRC_POLL": "0.2", "OSRC_CLOUD_ACK": "1", **environ}
         install_fake_lanes(self.root)
 
     # --- commands

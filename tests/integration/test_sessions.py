@@ -157,13 +157,13 @@ def test_nothing_outlives_a_session_however_it_clings(sessions: Sessions) -> Non
 
 
 def test_an_idle_session_is_ended_and_none_needs_a_supervisor(sessions: Sessions) -> None:
-    one = sessions.start("--no-daemon", "say alone", OSRC_SESSION_IDLE="2")
+    one = sessions.start("--no-daemon", "say alone", OSRC_SESSION_IDLE="8")
     assert sessions.home.daemons() == []
     assert sessions.ok("send", "--no-daemon", "--wait", "say again") == "again"
     assert sessions.home.daemons() == []
     until(lambda: json.loads(sessions.ok("read", "--json"))["events"][-1]["type"] == "exited", "it was ended")
     sessions.home.nothing_left()
-    assert sessions.ok("stop", one, "--no-daemon") == "claude exited (idle for 2 s)"
+    assert sessions.ok("stop", one, "--no-daemon") == "claude exited (idle for 8 s)"
     assert sessions.given() == ["say alone", "say again"]
 
 

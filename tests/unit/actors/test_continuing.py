@@ -8,10 +8,12 @@ import pytest
 from fakes.state import record, scratch_home
 from outsourcerer.actors.continuing import check_lane, earlier, taken_over
 from outsourcerer.lanes.registry import all_lanes, builtin
+from outsourcerer.messages.facts import JobAccepted
 from outsourcerer.messages.job import JobRecord, JobRequest
 from outsourcerer.messages.refusals import RefusalCode, Refused
 from outsourcerer.messages.vocabulary import Effort, JobState, Verb
 from outsourcerer.state.job_folder import JobFolder
+from outsourcerer.state.store import Store
 
 ENDED = {"state": JobState.DONE, "ended": 2.0, "conversation": "0198-abc", "lane": "claude", "model": "opus"}
 
@@ -23,7 +25,10 @@ def home(tmp_path):
 
 def kept(home, **fields) -> JobRecord:
     one = record(1, **{**ENDED, **fields})
-    JobFolder.create(home, one.job_id).write_meta(one)
+    store = Store.open(home.database, now=1.0)
+    store.append([JobAccepted(job_id=one.job_id, record=one)], 1.0)
+    store.commit()
+    store.close()
     return one
 
 
@@ -64,6 +69,13 @@ def test_what_can_not_be_continued(home, fields, code):
     assert isinstance(found, Refused)
     assert found.code is code
     assert found.hint
+
+
+def test_a_copy_that_somebody_rewrote_gives_nothing_more(home):
+    one = kept(home, verb=Verb.RUN)
+    poisoned = one.model_copy(update={"verb": Verb.YOLO, "cwd": "/", "lane": "codex"})
+    JobFolder.create(home, one.job_id).write_meta(poisoned)
+    assert earlier(request(one.job_id), home) == one
 
 
 def test_a_job_that_is_gone(home):

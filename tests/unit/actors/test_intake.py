@@ -9,7 +9,7 @@ from fakes.lanes import fake_argv, install_fake_lanes, lane_toml, write_lane
 from fakes.state import NOW, FailingDisk, names, refusal_of, scratch_home
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from outsourcerer.actors import intake
+from outsourcerer.actors import intake_checks
 from outsourcerer.actors.intake import Draft, create, draft
 from outsourcerer.actors.lane_book import LaneBook
 from outsourcerer.messages.job import JobRequest
@@ -133,7 +133,7 @@ def test_a_lane_whose_file_is_wrong_says_so(desk):
 @pytest.mark.parametrize("what", ["gone", "folder", "pipe", "device", "not text", "too long", "empty"])
 def test_a_task_file_that_can_not_be_used(desk, what, tmp_path, monkeypatch):
     path = tmp_path / "task.md"
-    monkeypatch.setattr(intake, "TASK_LIMIT", 100)
+    monkeypatch.setattr(intake_checks, "TASK_LIMIT", 100)
     match what:
         case "folder":
             path.mkdir()

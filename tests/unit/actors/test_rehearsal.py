@@ -18,6 +18,7 @@ from outsourcerer.actors.scripted_mishaps import Mishap
 from outsourcerer.actors.scripted_model import DIALECTS, ScriptedModel
 from outsourcerer.lanes.registry import builtin, names
 from outsourcerer.lanes.scenes import scene
+from outsourcerer.state.home import Home
 from outsourcerer.state.settings import Settings
 
 CLAUDE = """
@@ -150,7 +151,18 @@ def pinged(folder: Path, script: str) -> Rehearsal:
     write_program(folder / "bin" / "claude", CLAUDE.replace("== []", "!= []") + script)
     with ScriptedModel("OK") as model:
         environ = {"PATH": f"{folder / 'bin'}:/usr/bin:/bin", "HOME": str(folder), "ANTHROPIC_BASE_URL": model.url}
-        return ping(builtin("claude"), environ | {"CLAUDECODE": "1"}, Settings.load({}, None), turn_s=30.0)
+        home = Home(folder / "osrc")
+        home.preflight()
+        environ |= {"CLAUDECODE": "1"}
+        settings = Settings.load({}, None)
+        refused = ping(builtin("claude"), environ, settings, home, turn_s=30.0)
+        assert refused.ok is None
+        assert "nobody has agreed" in refused.notes[0]
+        assert not model.heard, "nothing left without consent"
+        told: list[str] = []
+        found = ping(builtin("claude"), environ, settings, home, cloud_ack=True, tell=told.extend, turn_s=30.0)
+        assert told[0].startswith("cloud: claude"), told
+        return found
 
 
 @pytest.mark.parametrize(
@@ -170,8 +182,9 @@ def test_a_ping_that_fails_is_told_why(tmp_path: Path) -> None:
     assert any("Invalid API key" in note for note in found.notes)
 
 
-def test_a_lane_that_can_not_be_asked_was_not() -> None:
-    assert ping(builtin("tokenrouter"), {"PATH": "/nowhere", "HOME": "/nowhere"}, Settings.load({}, None)).ok is None
+def test_a_lane_that_can_not_be_asked_was_not(tmp_path: Path) -> None:
+    nobody = {"PATH": "/nowhere", "HOME": "/nowhere"}
+    assert ping(builtin("tokenrouter"), nobody, Settings.load({}, None), Home(tmp_path)).ok is None
 
 
 def test_doctor_pings_only_what_is_here_and_only_when_told(tmp_path: Path) -> None:
@@ -180,7 +193,12 @@ def test_doctor_pings_only_what_is_here_and_only_when_told(tmp_path: Path) -> No
     with ScriptedModel("OK") as model:
         environ = {"PATH": f"{tmp_path / 'bin'}:/usr/bin:/bin", "HOME": str(tmp_path), "ANTHROPIC_BASE_URL": model.url}
         rows = parsed(osrc(tmp_path / "osrc", "doctor", "--ping", "--json", **environ))["findings"]
+        assert "claude" in [row["text"].partition(": was not asked: ")[0] for row in rows if row["section"] == "ping"]
+        assert not model.heard, "nobody agreed that anything leaves"
+        done = osrc(tmp_path / "osrc", "doctor", "--ping", "--json", "--cloud-ack", **environ)
+        rows = parsed(done)["findings"]
         assert ("ping", "ok", "claude: answers") in [(row["section"], row["level"], row["text"]) for row in rows]
+        assert b"cloud: claude" in done.stderr
         asked = len(model.heard)
         rows = parsed(osrc(tmp_path / "osrc", "doctor", "--json", **environ))["findings"]
         assert not [row for row in rows if row["section"] == "ping"]

@@ -73,3 +73,15 @@ def test_odd_files_are_as_if_they_were_not_there(tmp_path: Path) -> None:
 @given(st.text(max_size=200))
 def test_any_file_is_read(text: str) -> None:
     value_in(text, NAME)
+
+
+def test_a_file_that_somebody_else_may_have_written_gives_no_key(tmp_path: Path) -> None:
+    file = tmp_path / ".env"
+    file.write_text(f"{NAME}=theirs\n")
+    for mode, found in ((0o644, True), (0o664, True), (0o602, False)):
+        file.chmod(mode)
+        assert bool(named_secrets((NAME,), {"HOME": str(tmp_path)})) is found, oct(mode)
+    file.chmod(0o600)
+    if os.geteuid() == 0:
+        os.chown(file, 12345, 12345)
+        assert named_secrets((NAME,), {"HOME": str(tmp_path)}) == {}

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from fakes.actors import eventually
 from fakes.launches import PYTHON, alive, bearers, launchable, sweep
+from fakes.permits import permit
 from outsourcerer.actors import shim
 from outsourcerer.actors.attempt import LaunchFate, claim_attempt, fate_of_launch
 from outsourcerer.actors.spawner import Spawner
@@ -34,7 +35,7 @@ class Bench:
 
     def run(self, code: str = "", **terms):
         folder = self.folder(code, **terms)
-        self.spawner.spawn(folder.path, 1)
+        self.spawner.spawn(folder.path, 1, permit(folder.path, 1))
         return folder
 
     def fate(self, folder, attempt=1, waited_s=100.0):
@@ -111,7 +112,7 @@ def test_a_delegate_that_can_not_be_started_is_an_error_and_no_exit_code(bench, 
     launch = json.loads((folder.path / "launch.json").read_text())
     launch.update({key: value for key, value in terms.items() if key not in launch_terms})
     (folder.path / "launch.json").write_text(json.dumps(launch))
-    bench.spawner.spawn(folder.path, 1)
+    bench.spawner.spawn(folder.path, 1, permit(folder.path, 1))
     found = ended(folder)
     assert words in found.status.error
     assert (found.status.code, found.status.signal) == (None, None)
@@ -122,7 +123,7 @@ def test_a_delegate_that_can_not_be_started_is_an_error_and_no_exit_code(bench, 
 def test_a_damaged_launch_is_an_error(bench, content):
     folder = bench.folder()
     (folder.path / "launch.json").write_bytes(content)
-    bench.spawner.spawn(folder.path, 1)
+    bench.spawner.spawn(folder.path, 1, permit(folder.path, 1))
     assert ended(folder).status.error
 
 
@@ -180,13 +181,13 @@ def test_the_records_name_both_processes(bench):
 def test_an_attempt_that_is_claimed_is_not_started(bench):
     folder = bench.folder("print('ran')")
     assert claim_attempt(folder, 1)
-    bench.spawner.spawn(folder.path, 1)
+    bench.spawner.spawn(folder.path, 1, permit(folder.path, 1))
     other = bench.run("pass")
     ended(other)
     assert folder.read_exit() is None
     assert not (folder.path / "out.log").exists()
     assert (folder.path / "launch.json").exists(), "the next attempt needs it"
-    bench.spawner.spawn(folder.path, 2)
+    bench.spawner.spawn(folder.path, 2, permit(folder.path, 2))
     assert ended(folder).attempt == 2
     assert (folder.path / "out.log").read_text() == "ran\n"
 
@@ -195,7 +196,10 @@ def test_many_shims_of_one_attempt_start_one_delegate(bench):
     folder = bench.folder("print('ran')")
     spawners = [Spawner(bench.fifo) for _ in range(4)]
     try:
-        threads = [threading.Thread(target=lambda s=s: [s.spawn(folder.path, 1) for _ in range(5)]) for s in spawners]
+        leave = permit(folder.path, 1)
+        threads = [
+            threading.Thread(target=lambda s=s: [s.spawn(folder.path, 1, leave) for _ in range(5)]) for s in spawners
+        ]
         for thread in threads:
             thread.start()
         for thread in threads:
@@ -203,7 +207,7 @@ def test_many_shims_of_one_attempt_start_one_delegate(bench):
         ended(folder)
         for spawner in spawners:
             late = bench.folder("pass")
-            spawner.spawn(late.path, 1)
+            spawner.spawn(late.path, 1, permit(late.path, 1))
             ended(late)
     finally:
         for spawner in spawners:
@@ -276,7 +280,7 @@ def test_a_shim_that_dies_before_the_gate_never_starts_its_delegate(bench):
             assert isinstance(bench.fate(folder), SpawnRecord), "its exit is lost, and that is what will be said"
             continue
         assert bench.fate(folder) is LaunchFate.NEVER
-        bench.spawner.spawn(folder.path, 2)
+        bench.spawner.spawn(folder.path, 2, permit(folder.path, 2))
         assert ended(folder).status.code == 0
         assert (folder.path / "out.log").read_text() == "ran\n"
 
@@ -291,7 +295,7 @@ def test_the_fate_of_a_launch(bench):
     assert bench.fate(folder) is LaunchFate.NEVER, "nobody took it: now we have"
     assert folder.read_claim(1).by == "supervisor"
     assert bench.fate(folder, waited_s=0.0) is LaunchFate.NEVER
-    bench.spawner.spawn(folder.path, 2)
+    bench.spawner.spawn(folder.path, 2, permit(folder.path, 2))
     eventually(lambda: isinstance(bench.fate(folder, 2, waited_s=1.0), SpawnRecord))
     broken = bench.run(argv=["/no/such/program"])
     ended(broken)
@@ -342,7 +346,8 @@ def test_strangers_are_not_touched(bench):
 
 
 def forking_process(bench):
-    bench.spawner.spawn(bench.folder("pass").path, 1)
+    path = bench.folder("pass").path
+    bench.spawner.spawn(path, 1, permit(path, 1))
     ended(bench.folders[-1])
     return bench.spawner._process
 
@@ -357,7 +362,7 @@ def test_a_forking_process_that_was_killed_or_stopped_is_replaced(bench, number)
     if number is signal.SIGSTOP:
         assert bench.fate(folder) is LaunchFate.NEVER
         bench.spawner.suspect(float("inf"))
-        bench.spawner.spawn(folder.path, 2)
+        bench.spawner.spawn(folder.path, 2, permit(folder.path, 2))
     assert ended(folder).status.code == 0
     assert bench.spawner._process.pid != process.pid
     assert (folder.path / "out.log").read_text() == "ran\n"
@@ -369,8 +374,8 @@ def test_a_forking_process_that_does_not_read_never_blocks_us(bench):
     os.kill(process.pid, signal.SIGSTOP)
     folders = [bench.folder("pass") for _ in range(3)]
     for _ in range(1000):
-        bench.spawner.spawn(folders[0].path, 99)
-    bench.spawner.spawn(folders[1].path, 1)
+        bench.spawner.spawn(folders[0].path, 99, permit(folders[0].path, 99))
+    bench.spawner.spawn(folders[1].path, 1, permit(folders[1].path, 1))
     if folders[1].read_exit() is None and bench.spawner._process is process:
         raise AssertionError("a full pipe was not noticed")
     ended(folders[1])

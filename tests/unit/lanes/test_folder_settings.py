@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from outsourcerer.lanes.contract import Host, SessionLaunch, SessionTask
 from outsourcerer.lanes.folder_settings import FolderFile, Form, harm
 from outsourcerer.lanes.registry import builtin
+from outsourcerer.messages.session import Transport
 
 JSON = FolderFile(path="x.json", form=Form.JSON, names=frozenset({"ui", "model"}))
 ENV = FolderFile(path=".env", form=Form.DOTENV, names=frozenset({"GEMINI_", "GOOGLE_"}))
@@ -52,3 +57,27 @@ def test_any_bytes_get_an_answer(content: bytes, file: FolderFile) -> None:
 @pytest.mark.parametrize("lane", ["gemini", "qwen", "cline", "droid", "pi", "cursor"])
 def test_these_lanes_name_what_their_cli_heeds(lane: str) -> None:
     assert builtin(lane).heeds
+
+
+@pytest.mark.parametrize("transport", ["native", "pty"])
+def test_a_claude_session_reads_the_persons_settings_alone(transport: Transport) -> None:
+    task = SessionTask(cwd="/w")
+    host = Host(environment={}, executables={"claude": "/bin/claude"})
+    launch = builtin("claude").sessions[transport](task, host)
+    assert isinstance(launch, SessionLaunch)
+    assert "--setting-sources=user --add-dir /w" in " ".join(launch.argv)
+    assert launch.env_set["CLAUDE_CODE_ADDITIONAL_DIRECTORIES_CLAUDE_MD"] == "1"
+    trusting = builtin("claude").sessions[transport](task, replace(host, trust_folder=True))
+    assert isinstance(trusting, SessionLaunch)
+    assert "--setting-sources=user" not in trusting.argv
+
+
+@pytest.mark.parametrize("transport", ["acp", "pty"])
+def test_an_opencode_session_leaves_the_folders_configuration_out(transport: Transport) -> None:
+    inherited = {"OPENCODE_CONFIG_CONTENT": '{"model": "m", "instructions": ["/mine.md"]}'}
+    host = Host(environment=inherited, executables={"opencode": "/bin/opencode"})
+    launch = builtin("opencode").sessions[transport](SessionTask(cwd="/w"), host)
+    assert isinstance(launch, SessionLaunch)
+    assert launch.env_set["OPENCODE_DISABLE_PROJECT_CONFIG"] == "1"
+    told = json.loads(launch.env_set["OPENCODE_CONFIG_CONTENT"])
+    assert (told["model"], told["instructions"]) == ("m", ["/mine.md", "/w/AGENTS.md"])

@@ -81,7 +81,7 @@ def test_another_dialog_gets_no_key():
 
 
 def test_a_dialog_without_a_visible_highlight_gets_no_enter():
-    answer, keys = pressed(Answering(menu=menu(0), option=menu().options[0]), look(0, menu(0)))
+    answer, keys = pressed(Answering(menu=menu(0), option=menu().options[0]), look(0, menu(0)), look(2, menu(0)))
     assert keys == []
     assert answer.ended
 

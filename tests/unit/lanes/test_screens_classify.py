@@ -52,7 +52,15 @@ def test_a_real_screen_is_what_it_is(cli, version, kept):
 
 
 def test_every_cli_that_was_seen_at_work_has_pictures():
-    assert {path.name.split("-")[0] for path in GOLDEN} >= {"claude", "codex", "gemini", "qwen"}
+    assert {path.name.split("-")[0] for path in GOLDEN} >= {
+        "claude",
+        "codex",
+        "gemini",
+        "qwen",
+        "copilot",
+        "opencode",
+        "pi",
+    }
 
 
 @pytest.mark.parametrize("cli", sorted(RULES))

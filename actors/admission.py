@@ -1,0 +1,157 @@
+"""What a machine must have left before another job is started, and how many may be started in an hour."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from ..messages.refusals import RefusalCode, Refused
+from ..state.errors import StateError, printable
+from ..state.home import Home
+from ..state.settings import Settings
+from ..state.store import Reader
+
+FRESH_S = 1.0
+"""So long a figure is believed."""
+HOUR_S = 3600.0
+_MIB = 1024 * 1024
+_MEMINFO_LIMIT = 65536
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """Free bytes; None where the system does not tell, which refuses nobody."""
+
+    memory: int | None
+    disk: int | None
+
+
+class Floors:
+    """Looks at memory and disk at most once a second. May be used from any thread."""
+
+    def __init__(self, home: Home, mono: Callable[[], float], look: Callable[[str], Room] | None = None) -> None:
+        self._root = os.fspath(home.root)
+        self._mono = mono
+        self._look = look or look_at_room
+        self._seen: tuple[float, Room] | None = None
+
+    def check(self, settings: Settings) -> Refused | None:
+        """Refuse a job that this machine has no room for, with the figures."""
+        least_memory, least_disk = (int(settings.number(key) or 0) for key in ("min_free_memory", "min_free_disk"))
+        if not least_memory and not least_disk:
+            return None
+        room = self._room()
+        if room.memory is not None and room.memory < least_memory * _MIB:
+            return _low("memory", "", room.memory, least_memory, "min_free_memory", settings)
+        if room.disk is not None and room.disk < least_disk * _MIB:
+            where = f" on the disk of {printable(self._root)}"
+            return _low("space", where, room.disk, least_disk, "min_free_disk", settings)
+        return None
+
+    def _room(self) -> Room:
+        now, seen = self._mono(), self._seen
+        if seen is None or not 0 <= now - seen[0] <= FRESH_S:
+            self._seen = seen = (now, self._look(self._root))
+        return seen[1]
+
+
+class Admission:
+    """Both, for whoever takes a job. May be used from any thread."""
+
+    def __init__(
+        self,
+        home: Home,
+        *,
+        wall: Callable[[], float] = time.time,
+        mono: Callable[[], float] = time.monotonic,
+        look: Callable[[str], Room] | None = None,
+    ) -> None:
+        self._wall = wall
+        self._floors = Floors(home, mono, look)
+        self._launches = Launches(home)
+
+    def admit(self, settings: Settings) -> Refused | None:
+        """Take one more job into account, or refuse it."""
+        return self._floors.check(settings) or self._launches.admit(settings, self._wall())
+
+
+class Launches:
+    """How many jobs were taken within the last hour: from the store at first, then by count."""
+
+    def __init__(self, home: Home) -> None:
+        self._home = home
+        self._lock = threading.Lock()
+        self._taken: deque[float] | None = None
+        """When each was taken, epoch seconds, oldest first."""
+
+    def admit(self, settings: Settings, now: float) -> Refused | None:
+        """Count one more job, or refuse it."""
+        most = int(settings.number("launches_per_hour") or 0)
+        if not most:
+            return None
+        with self._lock:
+            taken = self._since(now - HOUR_S)
+            while taken and taken[0] <= now - HOUR_S:
+                taken.popleft()
+            if len(taken) >= most:
+                minutes = max(1, round((taken[-most] + HOUR_S - now) / 60))
+                return Refused(
+                    code=RefusalCode.TOO_MANY_LAUNCHES,
+                    message=f"{len(taken)} jobs were taken within the last hour, and {most} are allowed "
+                    f"({settings.origin('launches_per_hour')}); the next in about {minutes} min",
+                    hint="if that is meant: osrc config set launches_per_hour N (0: any number)",
+                )
+            taken.append(now)
+        return None
+
+    def _since(self, at: float) -> deque[float]:
+        if self._taken is None:
+            try:
+                with Reader(self._home.database) as reader:
+                    self._taken = deque(reader.accepted_since(at))
+            except StateError:
+                self._taken = deque()  # a store that can't be read is another check's to refuse
+        return self._taken
+
+
+def look_at_room(root: str) -> Room:
+    """Return what is free now: memory that programs could get, and space on the disk of ``root``."""
+    return Room(memory=_free_memory(), disk=_free_disk(root))
+
+
+def _free_memory() -> int | None:
+    if sys.platform == "linux":  # psutil reads the same line, at 10 ms and 4 MB for its import
+        try:
+            with open("/proc/meminfo", "rb") as file:  # noqa: PTH123  as above
+                rows = file.read(_MEMINFO_LIMIT).split(b"\n")
+            return next(int(row.split()[1]) * 1024 for row in rows if row.startswith(b"MemAvailable:"))
+        except (OSError, StopIteration, ValueError, IndexError):
+            return None
+    import psutil  # noqa: PLC0415  where there is no /proc
+
+    return int(psutil.virtual_memory().available)
+
+
+def _free_disk(root: str) -> int | None:
+    if not hasattr(os, "statvfs"):
+        return None
+    try:
+        seen = os.statvfs(root)
+    except OSError:
+        return None
+    blocks = seen.f_bfree if os.geteuid() == 0 else seen.f_bavail
+    return blocks * seen.f_frsize if seen.f_blocks else None  # file systems that report nothing are believed
+
+
+def _low(what: str, where: str, free: int, least: int, key: str, settings: Settings) -> Refused:  # noqa: PLR0913, PLR0917  one sentence
+    return Refused(
+        code=RefusalCode.LOW_RESOURCES,
+        message=f"{free // _MIB} MiB of {what} are free{where}, and a job is started from {least} MiB on "
+        f"({key}, {settings.origin(key)})",
+        hint=f"free some, wait for jobs to end (osrc status), or: osrc config set {key} N",
+    )

@@ -1,0 +1,52 @@
+"""How each lane starts its CLI's own interface: it asks before it changes anything, and no task is in its words."""
+
+import pytest
+from outsourcerer.lanes.contract import Host, SessionLaunch, SessionTask
+from outsourcerer.lanes.registry import builtin
+from outsourcerer.lanes.screens.rules import RULES
+from outsourcerer.messages.refusals import Refused
+
+LANES = {
+    "claude": ("--permission-mode", "manual"),
+    "codex": ("--no-daemon",),
+    "gemini": ("--approval-mode", "default"),
+    "qwen": ("--approval-mode", "default"),
+    "opencode": (),
+    "copilot": ("--no-auto-update",),
+}
+
+
+def launch(name, **terms):
+    lane = builtin(name)
+    programs = dict.fromkeys((lane.binary, *lane.executables, name), f"/bin/{name}")
+    host = Host(environment={}, executables={key: value for key, value in programs.items() if key})
+    return lane.sessions["pty"](SessionTask(cwd="/work tree", **terms), host)
+
+
+@pytest.mark.parametrize("name", sorted(LANES))
+def test_what_is_started(name):
+    made = launch(name)
+    assert isinstance(made, SessionLaunch)
+    assert made.argv[0] == f"/bin/{name}"
+    assert (made.engine, made.options["cli"]) == ("pty", name)
+    assert name in RULES
+    assert " ".join(LANES[name]) in " ".join(made.argv)
+    assert made.env_strip  # what a session in charge of us has set is not inherited
+
+
+@pytest.mark.parametrize("name", sorted(LANES))
+def test_a_model_and_a_conversation_are_handed_on(name):
+    words = " ".join(launch(name, model="some-model", conversation="0a1b").argv)
+    assert "some-model" in words
+    assert "0a1b" in words
+
+
+def test_opencode_asks_where_its_own_default_does_not():
+    assert '"bash":"ask"' in launch("opencode").env_set["OPENCODE_PERMISSION"]
+
+
+@pytest.mark.parametrize("name", sorted(LANES))
+def test_a_program_that_is_not_there_is_refused(name):
+    lane = builtin(name)
+    host = Host(environment={}, executables={})
+    assert isinstance(lane.sessions["pty"](SessionTask(cwd="/"), host), Refused)
