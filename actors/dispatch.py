@@ -24,9 +24,13 @@ from ..messages.commands import (
     Hello,
     Ids,
     JobCancel,
+    JobCleanup,
+    JobGc,
     JobSubmit,
     LimitsClear,
     LimitsSet,
+    QueuePause,
+    QueueResume,
     Selection,
     SupervisorStatus,
     SupervisorStop,
@@ -51,8 +55,9 @@ from ..state import views
 from ..state.errors import StateError
 from ..state.identity import identify, look
 from ..state.ids import is_job_id
+from ..state.queue_reader import paused
 from ..state.store import Reader
-from . import limit_commands
+from . import cleaning, limit_commands, queue_commands
 from .attempt import keep_promise
 from .base import Stop, ask, log
 from .intake import Draft, create, draft, forget_spool, preview, read_plan
@@ -118,6 +123,7 @@ class Dispatcher:
         self._socket = socket
         self._max_jobs = max_jobs
         self._started_at = time.time()
+        self._pauses: tuple[int, frozenset[str]] | None = None
         self._root = os.fspath(services.home.root)
 
     def exchange(self, body: Mapping[str, Any]) -> Iterator[Reply]:
@@ -137,7 +143,7 @@ class Dispatcher:
         finally:
             self.activity.end()
 
-    def _answer(self, body: Mapping[str, Any]) -> Iterator[Reply]:  # noqa: C901  one flat match
+    def _answer(self, body: Mapping[str, Any]) -> Iterator[Reply]:  # noqa: C901, PLR0912  one flat match
         try:
             command = COMMAND.validate_python(body)
         except ValidationError as error:
@@ -150,6 +156,12 @@ class Dispatcher:
                 yield self._submit(command.request, dry_run=command.dry_run)
             case JobCancel():
                 yield self._cancel(command)
+            case JobCleanup():
+                yield cleaning.cleanup(command, self.services, self._resolve)
+            case JobGc():
+                yield cleaning.collect(command, self.services)
+            case QueuePause() | QueueResume():
+                yield queue_commands.answer(command, self.services, self._resolve)
             case ViewJobs(selection=selection):
                 yield self._views(selection)
             case FollowJobs():
@@ -188,6 +200,10 @@ class Dispatcher:
             known = self._asked_before(request, request.job_id)
             if known is not None:
                 return known
+        named = self._after_named(request)
+        if isinstance(named, Refused):
+            return named
+        request = named
         if dry_run:
             services = self.services
             lanes = self._book.registry()
@@ -230,6 +246,16 @@ class Dispatcher:
             return answer
         keep_promise(folder)
         return Accepted(job_id=record.job_id, plan=decided.plan)
+
+    def _after_named(self, request: JobRequest) -> JobRequest | Refused:
+        """Return the request with the ids of the jobs that it comes after."""
+        if not request.after:
+            return request
+        with Reader(self.services.home.database) as reader:
+            found = self._resolve(reader, request.after)
+        if isinstance(found, Refused):
+            return found
+        return request.model_copy(update={"after": tuple(record["job_id"] for record in found)})
 
     def _asked_before(self, request: JobRequest, job_id: str) -> Reply | None:
         """Return the answer to a request that was taken already, though the client never heard of it."""
@@ -290,10 +316,20 @@ class Dispatcher:
                 orphan = look(owner["pid"], owner["started"], owner["boot_id"]) == "gone"
             if orphan:
                 self.services.directory.tell("jobs", Adopt(record["job_id"]))
+        if record.get("state") == JobState.QUEUED.value and (why := self._paused(record)) is not None:
+            live = {**(live or {}), "note": why}
         trouble = self.services.feed.trouble
         if trouble is not None and views.is_live(record):
             live = {**(live or {}), "note": f"this may be out of date: the journal can't be written ({trouble})"}
         return views.job_object(record, self._root, time.time(), live)
+
+    def _paused(self, record: Mapping[str, Any]) -> str | None:
+        """Return the pause that holds a job. The pauses are read once for each state of the journal."""
+        seq = self.services.feed.wait(-1, 0.0)
+        if self._pauses is None or self._pauses[0] != seq:
+            with Reader(self.services.home.database) as reader:
+                self._pauses = seq, paused(reader)
+        return queue_commands.held_by(record, self._pauses[1])
 
     @staticmethod
     def _resolve(reader: Reader, ids: Iterable[str]) -> list[dict[str, Any]] | Refused:

@@ -29,6 +29,8 @@ from ..messages.internal import (
     TreeEnded,
     TreeLooked,
     TreeNoted,
+    WorktreeMade,
+    WorktreeSettled,
 )
 from ..messages.job import ExitStatus, Identity, JobRecord
 from ..messages.refusals import Refused
@@ -54,6 +56,7 @@ from .job_hop import Hopping, SettleDue
 from .job_moves import MovingJob
 from .job_output import Heard, JobOutput, meaning
 from .job_terms import cause_of, load_watch, policy_of, save_watch, task_of
+from .job_tree import make_tree, settle_tree
 from .journal import Append
 from .limit_book import Hindrance
 from .recheck import GateAnswered, permit_again
@@ -102,6 +105,9 @@ class Job(MovingJob):
         self._preparing = False
         self._comparing = False
         self._compared: TreeCompared | None = None
+        self._settling = False
+        self._settled: WorktreeSettled | None = None
+        """What is in the job's own work tree."""
         self._marker_facts = 0
         self._seen = Seen()
         self._saved_at = 0.0
@@ -201,6 +207,11 @@ class Job(MovingJob):
                 self._schedule()
             case TreeLooked() | TreeEnded() | TreeNoted() | TreeCompared():
                 self._told_of_tree(message)
+            case WorktreeMade():
+                self._tree_made(message)
+            case WorktreeSettled():
+                self._settled = message
+                self._judge_if_complete()
             case GateAnswered(attempt=attempt, answer=answer):
                 self._gate_answered(attempt, answer)
             case CostSettled():
@@ -297,6 +308,22 @@ class Job(MovingJob):
     def _launch(self, attempt: int) -> None:
         self.record = self.record.model_copy(update={"attempt": attempt, "shim": None, "delegate": None})
         self._preparing = True
+        if self.record.worktree is not None:
+            make_tree(self.record, self.folder, attempt, self.handle)
+        else:
+            self._note(attempt)
+
+    def _tree_made(self, made: WorktreeMade) -> None:
+        """Go on with the launch in the job's own work tree, unless it was canceled meanwhile."""
+        if not self._prepares(made.attempt):
+            return
+        if made.why is None:
+            self._note(made.attempt)
+        elif claim_attempt(self.folder, made.attempt):
+            self._preparing = False
+            self._conclude(failed(f"worktree: {made.why}"), ExitStatus(error=made.why))
+
+    def _note(self, attempt: int) -> None:
         if self._promised:
             note_tree(self.folder, attempt, self.handle)
         else:
@@ -484,10 +511,7 @@ class Job(MovingJob):
         if not self._shim_gone:
             self._await_the_shim()
             return
-        if self._promised and self._compared is None:
-            if not self._comparing:
-                self._comparing = True
-                compare_tree(self.folder, self.handle)
+        if self._trees_awaited():
             return
         assert self._output is not None and self.lane is not None  # noqa: S101, PT018  it was drained
         self._exit_recorded()
@@ -502,6 +526,7 @@ class Job(MovingJob):
         if self._compared is not None:
             self._notes += sentences(self._compared)
             broken = breach(self._compared)
+        self._notes += self._settled.sentences if self._settled is not None else ()
         cause = self.machine.cause
         verdict = verdict_on(self._output.evidence, status, cause, self.lane, self.record.verb, breach=broken)
         limit = limit_note(self._output.evidence.turn, self.services.clock.now().wall)
@@ -513,6 +538,18 @@ class Job(MovingJob):
         asked = cause is not Cause.CANCEL and settle_cost(self.record, self.lane, evidence, self.services, self.handle)
         if not asked:
             self._conclude_judged()
+
+    def _trees_awaited(self) -> bool:
+        """Have the work tree compared, and the job's own seen to; whether that is still to be told."""
+        compares = self._promised and self._compared is None
+        settles = self.record.worktree is not None and self._settled is None
+        if compares and not self._comparing:
+            self._comparing = True
+            compare_tree(self.folder, self.handle)
+        if settles and not self._settling:
+            self._settling = True
+            settle_tree(self.record, self.folder, self.handle)
+        return compares or settles
 
     def _conclude_judged(self, *, move: bool = True) -> None:
         """Look for another attempt where the lane failed the job; else this was the end."""

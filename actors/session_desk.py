@@ -200,11 +200,11 @@ class SessionDesk:
             return record
         if not record.state.ended:
             answer = self._ask(session_id, StopSession("stopped on request"))
-            if isinstance(answer, Refused):
+            if isinstance(answer, Refused) and answer.code is not RefusalCode.SESSION_ENDED:
                 return answer
         return self._views(ViewSessions(session=session_id))
 
-    def _ask(self, session_id: str, body: object) -> Given | Refused:
+    def _ask(self, session_id: str, body: object) -> Given | Refused:  # noqa: PLR0911 - one refusal after the other
         """Ask a session's actor; one that nobody looks after is taken up first."""
         record = self._record(session_id)
         if isinstance(record, Refused):
@@ -217,11 +217,20 @@ class SessionDesk:
             if isinstance(adopted, Refused):
                 return adopted
             handle = self.services.directory.find(session_actor(session_id))
+        if handle is None and (over := self._over(session_id)) is not None:
+            return over
         if handle is None:
             message = f"another supervisor looks after the session {record.name}"
             return Refused(code=RefusalCode.SUPERVISOR_BUSY, message=message, hint="osrc supervisor status")
         answer: Given | Refused = ask(handle, body, ASK_S)
+        if isinstance(answer, Refused) and answer.code is RefusalCode.STOPPING:
+            return self._over(session_id) or answer
         return answer
+
+    def _over(self, session_id: str) -> Refused | None:
+        """Say that it has ended, if it has: its actor leaves with it, and may do so while it is asked."""
+        now = self._record(session_id)
+        return ended(now) if isinstance(now, SessionRecord) and now.state.ended else None
 
     # --- looking
 

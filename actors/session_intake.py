@@ -61,6 +61,8 @@ class SessionDraft:
     permit: Passed | None = None
     """What it answered; None for a draft that is only to be looked at."""
     conversation: str | None = None
+    began: float | None = None
+    """When that was last begun, epoch seconds."""
 
     @property
     def strip(self) -> frozenset[str]:
@@ -165,6 +167,7 @@ def _decide(  # noqa: C901, PLR0911 - one refusal after the other
             trust_lane=request.trust_lane,
         ),
         conversation=task.conversation,
+        began=earlier.began if earlier is not None else None,
     )
 
 
@@ -261,9 +264,18 @@ def write_launch(  # noqa: PLR0913 - by name
             "token": random(16).hex(),
             "notices": os.fspath(notices_path(home, None)),
             "idle_s": draft.settings.number("session_idle") or 0.0,
+            "not_before": not_before(draft, time.time()),
             "sys_path": _site_packages(),
         },
     )
+
+
+def not_before(draft: SessionDraft, now: float) -> float:
+    """Return when the program may be started, epoch seconds: 0, or the next minute where its CLI needs that."""
+    if not draft.launch.next_minute or draft.conversation is None:
+        return 0.0
+    same = draft.began is None or draft.began // 60 == now // 60
+    return (now // 60 + 1) * 60 + 1 if same else 0.0
 
 
 def _site_packages() -> list[str]:

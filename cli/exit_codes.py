@@ -49,6 +49,8 @@ REFUSALS: Final[Mapping[str, int]] = {
     "no_such_limit": REFUSED,
     "verb_unsupported": REFUSED,
     "bad_cwd": REFUSED,
+    "no_worktree": REFUSED,
+    "unsaved_work": REFUSED,
     "bad_grant": REFUSED,
     "untrusted_folder": REFUSED,
     "no_such_job": REFUSED,

@@ -57,6 +57,43 @@ class JobCancel(Message):
     """Skip the grace between TERM and KILL."""
 
 
+class JobCleanup(Message):
+    """client → Jobs; ``cleaned`` once their removal is journalled. What has unsaved work stays, without ``force``."""
+
+    kind: Literal["job.cleanup"] = "job.cleanup"
+    words: Annotated[tuple[str, ...], Field(min_length=1, max_length=10_000)]
+    """Ids, unique prefixes, labels, or a group's id: all its jobs."""
+    force: bool = False
+    """Also what was not committed or not merged."""
+
+
+class JobGc(Message):
+    """client → Jobs; ``cleaned``: finished jobs are removed by their age, and the oldest where they take too much."""
+
+    kind: Literal["job.gc"] = "job.gc"
+    older_than_s: Annotated[float, Field(ge=0)] | None = None
+    """None: as the settings say."""
+    most_bytes: Annotated[int, Field(ge=0)] | None = None
+    """What the finished jobs that stay may take on the disk, work trees included; None: any amount."""
+    dry_run: bool = False
+
+
+class QueuePause(Message):
+    """client → Jobs; ``queue_state`` once journalled. What runs goes on; what waits is held."""
+
+    kind: Literal["queue.pause"] = "queue.pause"
+    words: Annotated[tuple[str, ...], Field(max_length=1000)] = ()
+    """Jobs or groups; none: the whole queue."""
+
+
+class QueueResume(Message):
+    """client → Jobs; ``queue_state`` once journalled. Repeating it is harmless."""
+
+    kind: Literal["queue.resume"] = "queue.resume"
+    words: Annotated[tuple[str, ...], Field(max_length=1000)] = ()
+    """Jobs or groups; none: every pause is taken back."""
+
+
 class ViewJobs(Message):
     """client → Jobs; ``job_views``, or ``refused`` naming the id that is unknown or ambiguous."""
 
@@ -129,6 +166,10 @@ Command = Annotated[
     Hello
     | JobSubmit
     | JobCancel
+    | JobCleanup
+    | JobGc
+    | QueuePause
+    | QueueResume
     | ViewJobs
     | FollowJobs
     | FollowEvents

@@ -127,6 +127,21 @@ class JobRemoved(Observation):
     job_id: JobId
 
 
+class QueuePaused(Observation):
+    """Jobs, when somebody held jobs back: none of them starts before ``queue.resumed``."""
+
+    kind: Literal["queue.paused"] = "queue.paused"
+    scope: str
+    """``all``, ``group:ID`` or ``job:ID`` (``state/queue.py``)."""
+
+
+class QueueResumed(Observation):
+    """Jobs, when a pause was taken back."""
+
+    kind: Literal["queue.resumed"] = "queue.resumed"
+    scope: str
+
+
 class LaneDown(Observation):
     """Limits, when a pool was found to refuse: nothing is sent there by itself until then."""
 
@@ -227,6 +242,8 @@ Fact = Annotated[
     | JobHopped
     | JobHeld
     | JobRemoved
+    | QueuePaused
+    | QueueResumed
     | SessionFact
     | LaneDown
     | LaneUp

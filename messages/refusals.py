@@ -23,6 +23,8 @@ class RefusalCode(StrEnum):
     NO_SUCH_LIMIT = "no_such_limit"
     VERB_UNSUPPORTED = "verb_unsupported"
     BAD_CWD = "bad_cwd"
+    NO_WORKTREE = "no_worktree"
+    UNSAVED_WORK = "unsaved_work"
     BAD_GRANT = "bad_grant"
     UNTRUSTED_FOLDER = "untrusted_folder"
     NO_SUCH_JOB = "no_such_job"

@@ -112,6 +112,32 @@ class StreamEnded(Observation):
     seq: int = 0
 
 
+class Cleaned(Observation):
+    """Jobs that were removed with their folders and work trees, or would be on a dry run, and those that stay."""
+
+    kind: Literal["cleaned"] = "cleaned"
+    removed: tuple[str, ...] = ()
+    """Ids of jobs."""
+    sessions: tuple[str, ...] = ()
+    """Ids of ended sessions that went as well."""
+    kept: tuple[dict[str, str], ...] = ()
+    """``{"job_id", "why"}`` of those that should have gone."""
+    notes: tuple[str, ...] = ()
+    freed_bytes: int = 0
+    """What they took on the disk."""
+    dry_run: bool = False
+
+
+class QueueState(Observation):
+    """The queue as it is now."""
+
+    kind: Literal["queue_state"] = "queue_state"
+    paused: tuple[str, ...] = ()
+    """``all``, ``group:ID``, ``job:ID``."""
+    waiting: int = 0
+    """How many jobs wait for their turn."""
+
+
 class LimitsState(Observation):
     """Marks that hold and quotas, as they are now."""
 
@@ -150,6 +176,8 @@ Reply = Annotated[
     | Accepted
     | Planned
     | JobViews
+    | Cleaned
+    | QueueState
     | SessionIsAccepted
     | IsGiven
     | SessionViews

@@ -300,6 +300,13 @@ class LimitsObserved(Observation):
     windows: tuple[GaugeWindow, ...] = ()
 
 
+class SessionRemoved(Observation):
+    """Jobs, when an ended session was cleaned up."""
+
+    kind: Literal["session.removed"] = "session.removed"
+    session_id: JobId
+
+
 SessionFact = (
     SessionAccepted
     | SessionLaunching
@@ -309,5 +316,6 @@ SessionFact = (
     | SessionObserved
     | SessionEnding
     | SessionEnded
+    | SessionRemoved
     | LimitsObserved
 )

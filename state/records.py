@@ -28,6 +28,8 @@ from ..messages.facts import (
     JobStateChanged,
     LaneDown,
     LaneUp,
+    QueuePaused,
+    QueueResumed,
     QuotaCleared,
     QuotaExhausted,
     QuotaSet,
@@ -65,6 +67,8 @@ def apply(record: JobRecord | None, fact: Fact, at: float) -> JobRecord | None: 
             | QuotaSet()
             | QuotaCleared()
             | QuotaExhausted()
+            | QueuePaused()
+            | QueueResumed()
         ):
             return record
         case JobEnded():

@@ -22,7 +22,7 @@ from pydantic import ValidationError
 
 from ..messages.facts import Entry, Fact, JobAccepted, JobHopped, JobRemoved
 from ..messages.job import JobRecord
-from ..messages.session import SessionFact, SessionRecord
+from ..messages.session import SessionFact, SessionRecord, SessionRemoved
 from . import limits_store
 from .errors import DamagedStore, from_os_error, printable
 from .files import FILES, Files
@@ -165,8 +165,9 @@ class Store:
         return {str(row[0]) for row in self._rows("SELECT job_id FROM jobs")}
 
     def was_removed(self, job_id: str) -> bool:
-        """Whether the journal says that this job was cleaned up."""
-        return bool(self._rows("SELECT 1 FROM facts WHERE job_id = ? AND kind = 'job.removed' LIMIT 1", job_id))
+        """Whether the journal says that this job, or this session, was cleaned up."""
+        kinds = "('job.removed', 'session.removed')"
+        return bool(self._rows(f"SELECT 1 FROM facts WHERE job_id = ? AND kind IN {kinds} LIMIT 1", job_id))  # noqa: S608  our own words
 
     def last_seq(self) -> int:
         """Return the number of the newest fact that was ever given, 0 at first."""
@@ -227,6 +228,10 @@ class Store:
 
     def _update_session(self, fact: SessionFact, at: float) -> None:
         record = self.session(fact.session_id)
+        if isinstance(fact, SessionRemoved):
+            if record is None or record.state.ended:
+                self._db.execute("DELETE FROM sessions WHERE session_id = ?", (fact.session_id,))
+            return
         changed = apply_session(record, fact, at)
         if changed is not None and changed is not record:
             self._save_session(changed)

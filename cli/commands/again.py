@@ -57,11 +57,17 @@ def again(options: Globals, /, words: tuple[str, ...], background: bool, **flags
     return run_to_end(reach, str(reply["job_id"]), reply.get("plan") or {})
 
 
+def _asked_in(job: dict[str, Any]) -> str:
+    """Return the folder that a job was asked for in: beside its own work tree, where it has one."""
+    cwd, tree = str(job.get("cwd")), str(job.get("worktree") or "")
+    return tree.partition("/.outsourcerer/")[0] + cwd[len(tree) :] if tree and cwd.startswith(tree) else cwd
+
+
 def _last(reach: Reach, given: str | None) -> dict[str, Any]:
     """Return the newest ended job of the folder that named a conversation."""
     folder = given or current_folder()
     jobs, _omitted = newest(reach, state=None, limit=_RECENT)
     for job in jobs:
-        if job.get("cwd") == folder and job.get("conversation") and job.get("ended") is not None:
+        if _asked_in(job) == folder and job.get("conversation") and job.get("ended") is not None:
             return job
     raise CliError("no_such_job", f"no job of {folder} can be continued", "osrc status --all; osrc continue JOB TASK")

@@ -36,6 +36,7 @@ GATED = {
     "continue": "job.submit",
     "cont": "job.submit",
     "retry": "job.submit",
+    "resume": "what waited has passed the gate, and asks it again at its launch",
     "session": "session.start, session.send; a holder needs a permit",
     "doctor": "--ping is a turn of rehearsal.ping",
     "canary": "--turn is a turn of rehearsal.rehearse",
@@ -43,7 +44,8 @@ GATED = {
 """Commands that can start a delegate, and by which path: all of them need a permit."""
 
 NEVER = {
-    "status", "watch", "wait", "events", "result", "logs", "explain", "classify", "cancel", "supervisor", "models",
+    "status", "watch", "wait", "events", "result", "logs", "explain", "classify", "cancel", "pause",
+    "cleanup", "gc", "supervisor", "models",
     "lanes", "limits", "consent", "posture", "sanitize", "config", "completion", "help",
 }  # fmt: skip
 """Commands that start no delegate."""
