@@ -106,6 +106,8 @@ class SessionRecord(Observation):
     cwd: str
     captain: str = ""
     local: bool = False
+    pool: str | None = None
+    """Whose limit it spends (``lanes/catalog/pools.py``)."""
     state: SessionState = SessionState.STARTING
     evidence: str | None = None
     """What the state was told by: a protocol's message, a pattern on the screen."""
