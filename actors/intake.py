@@ -395,7 +395,7 @@ def create(  # noqa: PLR0913  the machine comes in by name
             folder = JobFolder.create(home, job_id)
             break
         except FileExistsError:
-            if draft_.tree is not None:  # it is named by this very id
+            if draft_.tree is not None and draft_.tree.tree.branch.endswith(job_id):  # it is named by this very id
                 raise StateError("state_damaged", f"there is a job {job_id} already", "try again") from None
     record = record_of(draft_, job_id, at, owner)
     try:

@@ -298,8 +298,16 @@ class LimitsObserved(Observation):
     kind: Literal["limits.observed"] = "limits.observed"
     session_id: SessionId
     lane: str
+    pool: str | None = None
     rejected: bool = False
     windows: tuple[GaugeWindow, ...] = ()
+
+
+class SessionRemoved(Observation):
+    """Jobs, when an ended session was cleaned up."""
+
+    kind: Literal["session.removed"] = "session.removed"
+    session_id: JobId
 
 
 SessionFact = (
@@ -311,5 +319,6 @@ SessionFact = (
     | SessionObserved
     | SessionEnding
     | SessionEnded
+    | SessionRemoved
     | LimitsObserved
 )
