@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, assert_never
 
 from ..lanes.contract import Lane
+from ..lanes.evidence import Evidence
 from ..lanes.grants import MCP_FILE
 from ..lanes.outcome import Verdict
 from ..lanes.walls import guarded
@@ -47,7 +48,7 @@ from .base import log
 from .hop import HopFound
 from .job_cost import settle_cost
 from .job_end import CANCELED, answer_of, ended_fact, failed, limit_note, remember_refusal, session_note, verdict_on
-from .job_facts import facts_of, progress_of
+from .job_facts import facts_of, gauges_of, progress_of
 from .job_figures import figures
 from .job_guard import breach, compare_tree, sentences
 from .job_hop import Hopping, SettleDue
@@ -431,9 +432,14 @@ class Job(LaunchingJob, MovingJob):
         self._step(machine.Judged(verdict.state))
         self._judged = (verdict, status)
         evidence = self._output.evidence
+        self._tell_gauges(evidence)
         asked = cause is not Cause.CANCEL and settle_cost(self.record, self.lane, evidence, self.services, self.handle)
         if not asked:
             self._conclude_judged()
+
+    def _tell_gauges(self, evidence: Evidence) -> None:
+        if gauges := gauges_of(self.record, evidence, self._ended_at):
+            self._journal(gauges)
 
     def _trees_awaited(self) -> bool:
         """Have the work tree compared, and the job's own seen to; whether that is still to be told."""

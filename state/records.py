@@ -15,6 +15,7 @@ from typing import Any, assert_never
 from ..messages.facts import (
     ChildCrashed,
     Fact,
+    GaugesRead,
     JobAccepted,
     JobCancelRequested,
     JobEnded,
@@ -67,6 +68,7 @@ def apply(record: JobRecord | None, fact: Fact, at: float) -> JobRecord | None: 
             | QuotaSet()
             | QuotaCleared()
             | QuotaExhausted()
+            | GaugesRead()
             | QueuePaused()
             | QueueResumed()
         ):

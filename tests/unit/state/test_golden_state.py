@@ -8,6 +8,7 @@ import pytest
 from fakes.state import NOW, facts_of_a_life, identity, job_id
 from outsourcerer.messages.facts import FACT
 from outsourcerer.messages.vocabulary import JobState
+from outsourcerer.state.ledger_reader import sums, whole
 from outsourcerer.state.limits_reader import marks, quotas, rooms
 from outsourcerer.state.reader import Reader
 from outsourcerer.state.schema import SCHEMA
@@ -73,3 +74,13 @@ def old_schema(path):
         return db.execute("PRAGMA user_version").fetchone()[0]
     finally:
         db.close()
+
+
+def test_every_schema_has_its_ledger_and_the_gauges_it_knew(old):
+    known = old_schema(old)
+    Store.open(old, now=NOW).close()
+    with Reader(old) as reader:
+        total = whole(sums(reader, "lane", UTC).values())
+        assert (total.runs, total.unknown_runs) == (3, 3)  # one of them of a job that was removed since
+        found = reader.select("SELECT key, name, utilization FROM gauges")
+    assert found == ([] if known < 4 else [("pool:claude", "five_hour", 0.42)])
