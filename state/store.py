@@ -241,6 +241,7 @@ class Store:
             return
         changed = apply_session(record, fact, at)
         if changed is not None and changed is not record:
+            limits_store.count_send(self._db, fact, changed, at)
             self._save_session(changed)
 
     def _save_session(self, record: SessionRecord) -> None:
