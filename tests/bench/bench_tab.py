@@ -1,4 +1,4 @@
-"""``osrc tab`` over a ledger of many rows, as a whole process.
+"""``osrc tab`` over a ledger of many rows, ``brief`` beside it, and what the tap adds to a status line.
 
 python tests/bench/bench_tab.py [--rows 100000] [--runs 15]
 """
@@ -11,15 +11,19 @@ import statistics
 import subprocess
 import sys
 import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from fakes.osrc_process import command, environment
+from outsourcerer.cli import statusline
+from outsourcerer.cli.tap_settings import command as tap_command
 from outsourcerer.state.store import Store
 
 BOUND_MS = 300.0
+TAP_BOUND_MS = 30.0
 SPENT = ("measured", "estimated", "unknown", "plan", "local")
 _ROW = "INSERT INTO ledger VALUES (?, 1, ?, ?, ?, ?, 1, ?, ?, ?, 1, 1200, 300, 0, 90, 10, NULL)"
 
@@ -44,6 +48,16 @@ def fill(database: Path, rows: int) -> None:
     db.close()
 
 
+def timed(argv: Sequence[str], env: Mapping[str, str] | None, runs: int) -> float:
+    """Return the median time of a process, in milliseconds."""
+    times = []
+    for _ in range(runs):
+        began = time.perf_counter()
+        subprocess.run(argv, env=env, check=True, input=b"{}", stdout=subprocess.DEVNULL)
+        times.append((time.perf_counter() - began) * 1000)
+    return statistics.median(times)
+
+
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser()
@@ -54,15 +68,16 @@ def main() -> None:
         home = Path(folder) / "home"
         home.mkdir(mode=0o700)
         fill(home / "state.db", given.rows)
-        for by in ("lane", "model", "day", "group"):
-            times = []
-            for _ in range(given.runs):
-                began = time.perf_counter()
-                env = environment(home)
-                subprocess.run(command("tab", "--by", by), env=env, check=True, stdout=subprocess.DEVNULL)
-                times.append((time.perf_counter() - began) * 1000)
-            middle = statistics.median(times)
-            sys.stdout.write(f"tab --by {by:6} {given.rows} rows  {middle:7.1f} ms  (bound {BOUND_MS:.0f})\n")
+        env = environment(home)
+        for words in (*(("tab", "--by", by) for by in ("lane", "model", "day", "group")), ("brief",)):
+            middle = timed(command(*words), env, given.runs)
+            name = " ".join(words)
+            sys.stdout.write(f"{name:14} {given.rows} rows  {middle:7.1f} ms  (bound {BOUND_MS:.0f})\n")
+        plain, tapped = (
+            timed(["/bin/sh", "-c", line], None, given.runs)
+            for line in ("cat", tap_command(sys.executable, statusline.__file__, str(home), "cat"))
+        )
+        sys.stdout.write(f"tap adds {tapped - plain:7.1f} ms  (bound {TAP_BOUND_MS:.0f})\n")
 
 
 if __name__ == "__main__":
