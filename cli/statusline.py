@@ -17,7 +17,7 @@ import time
 TYPE_CHECKING = False  # ``typing`` takes longer to load than all of this takes to run
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import Any
+    from typing import Any, TypeGuard
 
 LIMIT = 8 * 1024 * 1024
 AT_ONCE = 32 * 1024
@@ -36,7 +36,7 @@ def windows_in(data: Any) -> list[dict[str, Any]]:  # noqa: ANN401 - whatever th
         if isinstance(row, dict) and _is_number(used, 1e6):
             resets = row.get("resets_at")
             end = resets if _is_number(resets, 1e11) else None
-            found.append({"name": name, "utilization": float(used) / 100, "resets_at": end})
+            found.append({"name": name, "utilization": used / 100, "resets_at": end})
     return found
 
 
@@ -105,7 +105,7 @@ def _feed(descriptor: int, data: bytes) -> None:
         return  # it reads no more
 
 
-def _is_number(value: Any, most: float) -> bool:  # noqa: ANN401 - whatever the JSON was
+def _is_number(value: Any, most: float) -> TypeGuard[float]:  # noqa: ANN401 - whatever the JSON was
     return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < most
 
 
