@@ -36,7 +36,7 @@ GATED = {
     "continue": "job.submit",
     "cont": "job.submit",
     "retry": "job.submit",
-    "session": "session.start, session.send; a holder needs a permit",
+    "session": "session.start, session.send, a reply to a claimed pane; a holder needs a permit",
     "doctor": "--ping is a turn of rehearsal.ping",
     "canary": "--turn is a turn of rehearsal.rehearse",
 }
