@@ -19,14 +19,20 @@ from .. import __version__
 from ..messages.commands import (
     COMMAND,
     Everything,
+    FanoutCancel,
+    FanoutSubmit,
     FollowEvents,
     FollowJobs,
     Hello,
     Ids,
     JobCancel,
+    JobCleanup,
+    JobGc,
     JobSubmit,
     LimitsClear,
     LimitsSet,
+    QueuePause,
+    QueueResume,
     Selection,
     SupervisorStatus,
     SupervisorStop,
@@ -34,9 +40,10 @@ from ..messages.commands import (
     ViewLimits,
 )
 from ..messages.facts import FACT, Entry
+from ..messages.group import FanoutRequest
 from ..messages.job import Identity, JobRequest
 from ..messages.refusals import RefusalCode, Refused
-from ..messages.replies import Accepted, Event, JobViews, Reply, Stopping, StreamEnded, SupervisorState
+from ..messages.replies import Accepted, Event, JobViews, Plan, Reply, Stopping, StreamEnded, SupervisorState
 from ..messages.sentences import what_is_wrong
 from ..messages.session import (
     SessionRelaunch,
@@ -51,10 +58,12 @@ from ..state import views
 from ..state.errors import StateError
 from ..state.identity import identify, look
 from ..state.ids import is_job_id
+from ..state.queue_reader import paused
 from ..state.store import Reader
-from . import limit_commands
+from . import cleaning, limit_commands, queue_commands
 from .attempt import keep_promise
 from .base import Stop, ask, log
+from .group_desk import GroupDesk
 from .intake import Draft, create, draft, forget_spool, preview, read_plan
 from .jobs import Adopt, Cancel, Submit
 from .lane_book import LaneBook
@@ -115,9 +124,11 @@ class Dispatcher:
         self.activity = Activity()
         self._book = book
         self._sessions = SessionDesk(services, book)
+        self._groups = GroupDesk(services, self._draft, self._preview)
         self._socket = socket
         self._max_jobs = max_jobs
         self._started_at = time.time()
+        self._pauses: tuple[int, frozenset[str]] | None = None
         self._root = os.fspath(services.home.root)
 
     def exchange(self, body: Mapping[str, Any]) -> Iterator[Reply]:
@@ -137,7 +148,7 @@ class Dispatcher:
         finally:
             self.activity.end()
 
-    def _answer(self, body: Mapping[str, Any]) -> Iterator[Reply]:  # noqa: C901  one flat match
+    def _answer(self, body: Mapping[str, Any]) -> Iterator[Reply]:  # noqa: C901, PLR0912  one flat match
         try:
             command = COMMAND.validate_python(body)
         except ValidationError as error:
@@ -150,6 +161,12 @@ class Dispatcher:
                 yield self._submit(command.request, dry_run=command.dry_run)
             case JobCancel():
                 yield self._cancel(command)
+            case JobCleanup():
+                yield cleaning.cleanup(command, self.services, self._resolve)
+            case JobGc():
+                yield cleaning.collect(command, self.services)
+            case QueuePause() | QueueResume():
+                yield queue_commands.answer(command, self.services, self._resolve)
             case ViewJobs(selection=selection):
                 yield self._views(selection)
             case FollowJobs():
@@ -158,6 +175,10 @@ class Dispatcher:
                 yield from self._follow_events(command)
             case LimitsSet() | LimitsClear() | ViewLimits():
                 yield limit_commands.answer(command, self.services, self._book.registry())
+            case FanoutSubmit():
+                yield self._submit_group(command.request, dry_run=command.dry_run)
+            case FanoutCancel():
+                yield self._groups.cancel(command.group_id, at_once=command.at_once)
             case SessionStart() | SessionSend() | SessionSteer() | SessionRelaunch() | SessionStop() | ViewSessions():
                 yield self._sessions.answer(command)
             case SupervisorStatus():
@@ -188,10 +209,12 @@ class Dispatcher:
             known = self._asked_before(request, request.job_id)
             if known is not None:
                 return known
+        named = self._after_named(request)
+        if isinstance(named, Refused):
+            return named
+        request = named
         if dry_run:
-            services = self.services
-            lanes = self._book.registry()
-            return planned(preview(request, services.home, lanes, models=services.models, limits=services.limits))
+            return planned(self._preview(request))
         decided = self._draft(request)
         if isinstance(decided, Refused):
             return decided
@@ -199,6 +222,17 @@ class Dispatcher:
             return self.services.admission.admit(decided.settings) or self._take(decided)
         finally:
             self.services.limits.give_back(decided.marker_id)  # from its commit on, the store counts the run
+
+    def _submit_group(self, request: FanoutRequest, *, dry_run: bool) -> Reply:
+        common = self._after_named(request.common)
+        if isinstance(common, Refused):
+            return common
+        return self._groups.submit(request.model_copy(update={"common": common}), dry_run=dry_run)
+
+    def _preview(self, request: JobRequest) -> Plan | Refused:
+        """Return what a job would come to. Changes nothing."""
+        services = self.services
+        return preview(request, services.home, self._book.registry(), models=services.models, limits=services.limits)
 
     def _draft(self, request: JobRequest) -> Draft | Refused:
         """Decide about a job and hold a run of its quotas for it. Others may take the last one."""
@@ -230,6 +264,16 @@ class Dispatcher:
             return answer
         keep_promise(folder)
         return Accepted(job_id=record.job_id, plan=decided.plan)
+
+    def _after_named(self, request: JobRequest) -> JobRequest | Refused:
+        """Return the request with the ids of the jobs that it comes after."""
+        if not request.after:
+            return request
+        with Reader(self.services.home.database) as reader:
+            found = self._resolve(reader, request.after)
+        if isinstance(found, Refused):
+            return found
+        return request.model_copy(update={"after": tuple(record["job_id"] for record in found)})
 
     def _asked_before(self, request: JobRequest, job_id: str) -> Reply | None:
         """Return the answer to a request that was taken already, though the client never heard of it."""
@@ -290,10 +334,20 @@ class Dispatcher:
                 orphan = look(owner["pid"], owner["started"], owner["boot_id"]) == "gone"
             if orphan:
                 self.services.directory.tell("jobs", Adopt(record["job_id"]))
+        if record.get("state") == JobState.QUEUED.value and (why := self._paused(record)) is not None:
+            live = {**(live or {}), "note": why}
         trouble = self.services.feed.trouble
         if trouble is not None and views.is_live(record):
             live = {**(live or {}), "note": f"this may be out of date: the journal can't be written ({trouble})"}
         return views.job_object(record, self._root, time.time(), live)
+
+    def _paused(self, record: Mapping[str, Any]) -> str | None:
+        """Return the pause that holds a job. The pauses are read once for each state of the journal."""
+        seq = self.services.feed.wait(-1, 0.0)
+        if self._pauses is None or self._pauses[0] != seq:
+            with Reader(self.services.home.database) as reader:
+                self._pauses = seq, paused(reader)
+        return queue_commands.held_by(record, self._pauses[1])
 
     @staticmethod
     def _resolve(reader: Reader, ids: Iterable[str]) -> list[dict[str, Any]] | Refused:

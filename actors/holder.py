@@ -35,6 +35,8 @@ from .shim import LINUX, PR_SET_CHILD_SUBREAPER, boot_id, claim, end_leftovers, 
 from .transports.engine import ENGINES, Attachable, Engine, EngineError, SessionEvent
 
 LOOK_S = 0.5
+LONGEST_WAIT_S = 90.0
+"""A clock that was set back does not hold a session up for longer."""
 LEAVE_S = 5.0
 """How long a delegate may take to leave once it was asked to."""
 ENTRY_LIMIT = 32 * 1024 * 1024
@@ -98,6 +100,10 @@ class Holder:
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             signal.signal(number, lambda *_: self.close("its holder was told to end"))
         signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+        self._wait()
+        if self._cause is not None:
+            self._over(None, None, None)
+            return
         self._door.open()
         try:
             module, _, name = ENGINES[str(self.launch["engine"])].partition(":")
@@ -127,6 +133,15 @@ class Holder:
         self._look()
         self.loop.later(LOOK_S, self._regularly)
         self.loop.run()
+
+    def _wait(self) -> None:
+        """Wait until the program may be started; being told to end ends it."""
+        until = float(self.launch.get("not_before") or 0.0)
+        if until > time.time():
+            text = f"its program is started in {until - time.time():.0f} s: before, it would overwrite the conversation"
+            self.emit({"type": "notice", "text": text})
+        while self._cause is None and 0.0 < until - time.time() < LONGEST_WAIT_S:
+            time.sleep(LOOK_S / 2)
 
     def _regularly(self) -> None:
         self._look()

@@ -27,6 +27,7 @@ from .accounts import Account
 from .base import log
 from .host import decode_environment
 from .intake import Draft, draft, effective, record_of, settings_of, stage_hop
+from .job_tree import ensure_tree
 from .kept_request import kept_request
 from .services import Services
 from .ways import Ways, policy_from
@@ -165,6 +166,10 @@ def _prepared(  # noqa: PLR0913  what an attempt depends on
         terms["trust_lane"] = False  # it was given to that lane, not to this one
     if record.verb.may_write and (record.started is not None or record.delegate is not None):
         terms["task"] = handed_over(request.task or "", record.lane, _cut_short(outcome))
+    if record.worktree is not None:  # it goes on in the tree that it has, be it yet to be made
+        terms["worktree"] = False
+        if (why := ensure_tree(record, folder)) is not None:
+            return _no(why)
     asked = request.model_copy(update=terms)
     decided = draft(asked, services.home, services.registry(), models=services.models, limits=services.limits)
     if isinstance(decided, Refused):

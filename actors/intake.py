@@ -27,6 +27,7 @@ from ..lanes.walls import Fence, behind, said
 from ..messages.job import Cost, Identity, JobRecord, JobRequest
 from ..messages.refusals import RefusalCode, Refused
 from ..messages.replies import Plan
+from ..messages.session import SessionRecord
 from ..messages.vocabulary import Effort, JobState
 from ..state.errors import StateError
 from ..state.files import read_private
@@ -45,12 +46,14 @@ from .gate import Dispatch, Passed, Scope, pass_gate
 from .grants import granted_to
 from .host import decode_environment, host_for
 from .intake_checks import as_utf8, check_cwd, check_verb, task_text
+from .job_tree import own_tree
 from .kept_request import keepable
 from .limit_book import LimitBook, admit
 from .model_book import ModelBook
 from .recheck import keep
 from .tree import JOB_VARIABLE
 from .work_tree import GUARD, Guard, guard_for, project_of
+from .worktrees import Planned
 
 PLAN_LIMIT = 1 << 20
 STDIN = "stdin"
@@ -67,6 +70,7 @@ WINDOWS = (
     "noprogress_kill_secs",
     "final_grace",
     "launch_grace",
+    "setup_grace",
     "perm_abort",
     "fs_progress",
     "fs_progress_depth",
@@ -109,6 +113,8 @@ class Draft:
     """A read-only promise that is ours to keep, not the CLI's."""
     wake_at: float | None = None
     """Epoch seconds until which it waits, where a limit is in the way and the person said to wait."""
+    tree: Planned | None = None
+    """The work tree of its own that it gets."""
 
     @property
     def pool(self) -> str:
@@ -123,7 +129,7 @@ class Draft:
     @property
     def cwd(self) -> str:
         """The folder the delegate works in."""
-        return self.request.cwd
+        return self.request.cwd if self.tree is None else self.tree.cwd
 
 
 def draft(  # noqa: PLR0913  what is known comes in by name
@@ -180,7 +186,7 @@ def with_verdict(plan: Plan, dispatch: Dispatch) -> Plan:
     return plan.model_copy(update={"gate": verdict.words, "disclosure": verdict.disclosure})
 
 
-def _decide(  # noqa: PLR0911, PLR0913, PLR0917  one refusal after the other, by all that is known
+def _decide(  # noqa: C901, PLR0911, PLR0913, PLR0917  one refusal after the other, by all that is known
     request: JobRequest,
     home: Home,
     registry: Registry,
@@ -202,7 +208,8 @@ def _decide(  # noqa: PLR0911, PLR0913, PLR0917  one refusal after the other, by
     asked = _asked(request, home)
     if isinstance(asked, Refused):
         return asked
-    request, text, conversation = asked
+    request, text, taken_up = asked
+    conversation = taken_up.conversation if taken_up is not None else None
     models = models or ModelBook(home)
     resolved = choose(request, registry, models, environment, settings, limits=limits)
     if isinstance(resolved, Refused):
@@ -211,7 +218,7 @@ def _decide(  # noqa: PLR0911, PLR0913, PLR0917  one refusal after the other, by
     if isinstance(lane, Refused):
         return lane
     refused = check_verb(request, lane, registry) or check_denied(resolved, settings)
-    refused = refused or (check_lane(lane, registry) if conversation else None)
+    refused = refused or (check_lane(lane, registry, taken_up) if conversation else None)
     if refused is not None:
         return refused
     seen = effective(environment, settings, secrets="server" in lane.needs)
@@ -224,8 +231,12 @@ def _decide(  # noqa: PLR0911, PLR0913, PLR0917  one refusal after the other, by
     granted = granted_to(request, lane, host, settings, f"@{random(12).hex()}@")
     if isinstance(granted, Refused):
         return granted
+    placed = own_tree(request, settings, home, random)
+    if isinstance(placed, Refused):
+        return placed
+    request, tree = placed
     found = _plan(
-        request, text, lane, resolved, host, settings, depth, mint(random(8)), kept, granted, conversation, home
+        request, text, lane, resolved, host, settings, depth, mint(random(8)), kept, granted, conversation, home, tree
     )
     return found if isinstance(found, Refused) else _admitted(found, limits)
 
@@ -239,17 +250,18 @@ def _admitted(found: Draft, limits: LimitBook | None) -> Draft | Refused:
     return replace(found, wake_at=wait.until, plan=found.plan.model_copy(update={"notices": notices}))
 
 
-def _asked(request: JobRequest, home: Home) -> tuple[JobRequest, str, str | None] | Refused:
-    """Return the request on its own terms or an earlier job's, the task's text, and the conversation to go on with."""
+def _asked(request: JobRequest, home: Home) -> tuple[JobRequest, str, JobRecord | SessionRecord | None] | Refused:
+    """Return the request on its own terms or an earlier one's, the task's text, and what it goes on with."""
     text = task_text(request, home)
     if isinstance(text, Refused):
         return text
     before = earlier(request, home)
-    taken = taken_over(request, before) if isinstance(before, JobRecord) else before or request
+    if isinstance(before, Refused):
+        return before
+    taken = request if before is None else taken_over(request, before)
     if isinstance(taken, Refused):
         return taken
-    conversation = before.conversation if isinstance(before, JobRecord) else None
-    return check_cwd(taken.cwd) or (taken, text, conversation)
+    return check_cwd(taken.cwd) or (taken, text, before)
 
 
 def _plan(  # noqa: PLR0913, PLR0917  the parts of one draft
@@ -265,7 +277,9 @@ def _plan(  # noqa: PLR0913, PLR0917  the parts of one draft
     granted: Granted,
     conversation: str | None,
     home: Home,
+    tree: Planned | None,
 ) -> Draft | Refused:
+    where = request.cwd if tree is None else tree.cwd
     discipline = settings.flag("build_discipline") if settings.is_set("build_discipline") else None
     agentic = lane.agentic if lane.works is None else lane.works(request.verb, host)
     told = prompt = f"{text}\n\n{granted.prompt}" if granted.prompt else text
@@ -282,7 +296,7 @@ def _plan(  # noqa: PLR0913, PLR0917  the parts of one draft
     task = Task(
         verb=request.verb,
         prompt=prompt,
-        cwd=request.cwd,
+        cwd=where,
         model=resolved.model,
         effort=request.effort,
         tier=resolved.tier,
@@ -310,13 +324,13 @@ def _plan(  # noqa: PLR0913, PLR0917  the parts of one draft
         verb=request.verb.value,
         posture=lane.verbs[request.verb].value,
         argv=tuple(as_utf8(item) for item in launch.argv),
-        cwd=request.cwd,
+        cwd=as_utf8(where),
         stdin="/dev/null" if launch.stdin is None else f"the prompt ({len(launch.stdin)} bytes)",
         env_set=tuple(sorted(launch.env_set)),
         env_stripped=tuple(sorted(launch.env_strip)),
         gate="",
         cost=(launch.billing or lane.billing).words,
-        notices=(*resolved.notices, *launch.notices),
+        notices=(*resolved.notices, *launch.notices, *(tree.notices if tree else ())),
     )
     return Draft(
         request=request,
@@ -333,6 +347,7 @@ def _plan(  # noqa: PLR0913, PLR0917  the parts of one draft
         agentic=agentic,
         place=granted.place,
         guard=guard,
+        tree=tree,
         account=account_in(host.secrets, host.environment.get(openrouter.URL)) if lane.receipts else None,
         dispatch=Dispatch(
             subject=request.job_id or "",
@@ -362,10 +377,13 @@ def create(  # noqa: PLR0913  the machine comes in by name
     *,
     umask: int,
     owner: Identity | None = None,
+    group: tuple[str, int] | None = None,
     now: float | None = None,
     random: Callable[[int], bytes] = os.urandom,
 ) -> tuple[JobRecord, JobFolder]:
     """Make the job's folder and its record. ``owner`` is the command that supervises it itself.
+
+    A member of a ``group`` (its id, and how many of it run at a time) is parked: it waits there for its turn.
 
     Raises StateError; then nothing is left behind. Raises PermissionError for a draft that did not pass the gate.
     """
@@ -380,8 +398,11 @@ def create(  # noqa: PLR0913  the machine comes in by name
             folder = JobFolder.create(home, job_id)
             break
         except FileExistsError:
-            continue
+            if draft_.tree is not None and draft_.tree.tree.branch.endswith(job_id):  # it is named by this very id
+                raise StateError("state_damaged", f"there is a job {job_id} already", "try again") from None
     record = record_of(draft_, job_id, at, owner)
+    if group is not None:
+        record = record.model_copy(update={"group_id": group[0], "group_most": group[1], "parked": True})
     try:
         _fill(folder, draft_, umask)
         request = keepable(draft_.request, draft_.task_text, draft_.environment)
@@ -447,7 +468,7 @@ def _fill(folder: JobFolder, draft_: Draft, umask: int, into: JobFolder | None =
             **environment_of(draft_, folder.job_id),
             **{name: placed(value) for name, value in launch.env_set.items()},
         },
-        "cwd": draft_.request.cwd,
+        "cwd": draft_.cwd,
         "stdin": stdin,
         "umask": umask,
     }
@@ -458,6 +479,7 @@ def record_of(draft_: Draft, job_id: str, at: float, owner: Identity | None) -> 
     """Return a job's record as it begins."""
     request, lane, resolved = draft_.request, draft_.lane, draft_.resolved
     billing = draft_.launch.billing or lane.billing
+    own = draft_.tree.tree if draft_.tree is not None else None
     return JobRecord(
         job_id=job_id,
         label=request.label,
@@ -469,7 +491,12 @@ def record_of(draft_: Draft, job_id: str, at: float, owner: Identity | None) -> 
         model=resolved.model,
         tier=resolved.tier,
         effort=request.effort,
-        cwd=request.cwd,
+        cwd=draft_.cwd,
+        worktree=own.path if own else None,
+        branch=own.branch if own else None,
+        base=own.base if own else None,
+        after=request.after,
+        priority=request.priority,
         local=lane.locality is Locality.LOCAL,
         streamed=lane.liveness.streamed,
         agentic=draft_.agentic and lane.name not in draft_.settings.words("text_lanes"),

@@ -7,12 +7,19 @@ a process: a queued one costs a line in a queue.
 from __future__ import annotations
 
 import os
-from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..messages.facts import ChildCrashed, Fact, JobAccepted, JobCancelRequested, JobEnded, JobLaunching
+from ..messages.facts import (
+    ChildCrashed,
+    Fact,
+    JobAccepted,
+    JobCancelRequested,
+    JobEnded,
+    JobLaunching,
+)
+from ..messages.group import FanoutAccepted, FanoutCancelRequested, GroupRecord
 from ..messages.internal import CancelJob, CancelNoticed, FactsCommitted, FactsRefused, JobFinished
 from ..messages.job import JobId, JobRecord
 from ..messages.refusals import RefusalCode, Refused
@@ -26,8 +33,11 @@ from ..state.restart_budget import RestartBudget
 from ..state.store import Reader
 from .attempt import keep_promise
 from .base import Handle, Query, ReplyPort, log, start
+from .cleaning import remove_folders, tidy
+from .group_names import GroupSeen, JobMoved, Release
 from .job import Job
 from .job_hop import Moved, Waits
+from .job_line import NOTHING, Hold, JobLine, Remove
 from .journal import Append
 from .notices import Unclaimed, job_actor, pass_on_cancel
 from .second_look import look_again, may_be_revised
@@ -41,6 +51,10 @@ ANSWER_S = 3.0
 """How long a stop waits for commits that somebody waits for."""
 WAKE_LOOK_S = 60.0
 """How often it is looked whether the time of a job that waits for a limit has come."""
+SWEEP_S = 6 * 3600.0
+"""How often finished jobs that are old are looked for."""
+LINE_LOOK_S = 2.0
+"""How often it is looked whether a job that waits may start by what another process did."""
 CANCEL_S = 20.0
 """How long one job may take to end when the supervisor is stopped with ``cancel``."""
 
@@ -53,11 +67,21 @@ class Submit:
 
 
 @dataclass(frozen=True, slots=True)
+class SubmitGroup:
+    """Gateway → Jobs: the folders of these members are ready. Answered ``True`` once all is journalled, or refused."""
+
+    group: GroupRecord
+    records: tuple[JobRecord, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Cancel:
     """Gateway → Jobs: end these jobs. Answered ``True`` once that is journalled."""
 
     jobs: tuple[JobId, ...]
     at_once: bool
+    group_id: str | None = None
+    """The group whose members they are, where all of it is to end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +101,23 @@ class _WakeDue:
     job_id: JobId
 
 
+@dataclass(frozen=True, slots=True)
+class _LineDue:
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class _SweepDue:
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class _Swept:
+    """What is old, without its work trees now."""
+
+    old: Remove = NOTHING
+
+
 @dataclass(slots=True)
 class _Waiting:
     """What is done when an append is committed."""
@@ -84,9 +125,13 @@ class _Waiting:
     port: ReplyPort | None
     record: JobRecord | None = None
     slot: bool = False
+    group: SubmitGroup | None = None
     cancel: Cancel | None = None
     revised: JobId | None = None
     ended: JobId | None = None
+    line: bool = False
+    """Whether it changes whose turn it is."""
+    removed: Remove | None = None
 
 
 class Jobs(Supervisor):
@@ -105,7 +150,9 @@ class Jobs(Supervisor):
         self._most = max_jobs
         self._epoch = next(services.epochs)
         self._running: set[str] = set()
-        self._queue: deque[str] = deque()
+        self._queue = JobLine(services.home)
+        self._looking = False
+        """Whether the queue is looked at again in a while."""
         self._waiting: dict[int, _Waiting] = {}
         self._unseen: set[str] = set()
         """Jobs that ended without their exit status, until their actors are gone."""
@@ -114,6 +161,8 @@ class Jobs(Supervisor):
         """Jobs whose actor leaves for another attempt of theirs."""
         self._held: dict[str, float] = {}
         """Job → epoch seconds until which it waits for a limit to end. It has no slot."""
+        self._parked: dict[str, float | None] = {}
+        """Jobs that wait for their turn in their group; with what ``_held`` says where they wait for a limit too."""
         self._appends = 0
 
     # --- start
@@ -126,9 +175,11 @@ class Jobs(Supervisor):
                 log.info("%s is looked after by the command that started it", record.job_id)
             elif not self.services.attached or _owned_by_us(record) or self.services.lock.held:
                 self._take(record)
+        self._next()
         if self.services.lock.held:
             for record in self._lost():
                 self._look_again(record)
+            self._sweep()
         self.services.ready.set()
 
     def _live(self) -> list[JobRecord]:
@@ -159,19 +210,23 @@ class Jobs(Supervisor):
 
     def _take(self, record: JobRecord) -> None:
         job_id = record.job_id
-        if job_id in self._running or job_id in self._queue:
+        if job_id in self._running or job_id in self._queue or job_id in self._parked:
             return
         keep_promise(JobFolder(self.services.home.job_dir(job_id)))
+        if record.parked and record.state is JobState.QUEUED and not record.cancel_requested:
+            self._parked[job_id] = record.wake_at
+            self.services.directory.tell("crews", GroupSeen(record.group_id or ""))
+            return
         if record.wake_at is not None:
             if record.cancel_requested:
                 self._end(_ended(job_id, JobState.CANCELED, 130, "canceled on request", "canceled"))
             else:
                 self._hold(job_id, record.wake_at)
             return
-        if record.state is JobState.QUEUED and not record.cancel_requested and len(self._running) >= self._most:
-            self._queue.append(job_id)
-            return
-        self._run(job_id, None)
+        if record.state is JobState.QUEUED and not record.cancel_requested:
+            self._queue.add(record)
+        else:
+            self._run(job_id, None)
 
     def stopping(self, reason: str) -> None:
         """Tell those who wait what became of their requests, then stop. Not where the journal is what failed."""
@@ -195,15 +250,23 @@ class Jobs(Supervisor):
 
     # --- messages
 
-    def receive_own(self, message: object) -> None:  # noqa: C901, PLR0912  one flat match
+    def receive_own(self, message: object) -> None:  # noqa: C901, PLR0912, PLR0915  one flat match
         """One flat match over what Jobs can be told."""
         match message:
             case Submit(record=record):
                 self._submit(record)
+            case SubmitGroup():
+                self._submit_group(message)
+            case Release(job_ids=job_ids):
+                self._release(job_ids)
             case Cancel():
                 self._cancel(message)
             case Adopt(job_id=job_id):
                 self._adopt(job_id)
+            case Hold(facts=held):
+                self._append(held, _Waiting(port=self._port(), line=True), may_wait=False)
+            case Remove():
+                self._remove(message)
             case CancelNoticed():
                 self._cancel_noticed(message)
             case FactsCommitted(token=token):
@@ -220,6 +283,14 @@ class Jobs(Supervisor):
                 self._leave_if_answered()
             case _LeaveDue():
                 self._leave()
+            case _SweepDue():
+                self._sweep()
+            case _Swept(old=old):
+                self._swept(old)
+            case _LineDue():
+                self._looking = False
+                self._queue.stale()
+                self._next()
             case Moved(job_id=job_id):
                 self._moved.add(job_id)
             case Waits(job_id=job_id, until=until):
@@ -230,6 +301,7 @@ class Jobs(Supervisor):
                 self._free(job_id)
                 self.services.requests.drop(job_id)
                 self.services.limits.give_back(job_id)
+                self.services.directory.tell("crews", JobMoved(job_id))
                 if lost:
                     self._unseen.add(job_id)
             case Unclaimed(job_id=job_id):
@@ -244,7 +316,7 @@ class Jobs(Supervisor):
                 super().receive_own(message)
 
     def _submit(self, record: JobRecord) -> None:
-        slot = record.wake_at is None and len(self._running) < self._most and not self._queue
+        slot = record.wake_at is None and len(self._running) < self._most and self._queue.admits(record)
         facts: list[Fact] = []
         if slot:
             self._running.add(record.job_id)
@@ -252,13 +324,48 @@ class Jobs(Supervisor):
             facts = [JobAccepted(job_id=record.job_id, record=record), JobLaunching(job_id=record.job_id, attempt=1)]
         else:
             facts = [JobAccepted(job_id=record.job_id, record=record)]
-        port = self.query.port if isinstance(self.query, Query) else None
-        self._append(facts, _Waiting(port=port, record=record, slot=slot), may_wait=False)
+        self._append(facts, _Waiting(port=self._port(), record=record, slot=slot), may_wait=False)
+
+    def _port(self) -> ReplyPort | None:
+        return self.query.port if isinstance(self.query, Query) else None
+
+    def _remove(self, remove: Remove) -> None:
+        live = [job_id for job_id in remove.jobs if self._is_live(job_id)]
+        port = self._port()
+        if live and port is not None:
+            message = f"{live[0]} has not ended"
+            port.set(Refused(code=RefusalCode.NOT_FINISHED, message=message, hint=f"osrc cancel {live[0]}"))
+            return
+        self._unseen.difference_update(remove.jobs)
+        self._append(remove.facts(), _Waiting(port=port, line=True), may_wait=False)
+
+    def _submit_group(self, submitted: SubmitGroup) -> None:
+        """Journal a group and all its members in one commit: there is the whole of it, or nothing."""
+        group = submitted.group
+        facts: list[Fact] = [FanoutAccepted(group_id=group.group_id, record=group)]
+        facts += [JobAccepted(job_id=record.job_id, record=record) for record in submitted.records]
+        self._append(facts, _Waiting(port=self._port(), group=submitted), may_wait=False)
+
+    def _release(self, job_ids: Sequence[str]) -> None:
+        """Let members of a group have their turn. One that was ended meanwhile, or had its turn, is no member here."""
+        for job_id in job_ids:
+            if job_id not in self._parked:
+                continue
+            wake_at = self._parked.pop(job_id)
+            record = self._record(job_id)
+            if record is None or record.state.terminal:
+                continue
+            if wake_at is not None:
+                self._hold(job_id, wake_at)
+            else:
+                self._queue.add(record)
+        self._next()
 
     def _cancel(self, cancel: Cancel) -> None:
-        facts = [JobCancelRequested(job_id=job_id, at_once=cancel.at_once) for job_id in cancel.jobs]
-        port = self.query.port if isinstance(self.query, Query) else None
-        self._append(facts, _Waiting(port=port, cancel=cancel), may_wait=False)
+        facts: list[Fact] = [JobCancelRequested(job_id=job_id, at_once=cancel.at_once) for job_id in cancel.jobs]
+        if cancel.group_id is not None:
+            facts.append(FanoutCancelRequested(group_id=cancel.group_id))
+        self._append(facts, _Waiting(port=self._port(), cancel=cancel), may_wait=False)
 
     def _cancel_unrecorded(self, cancel: Cancel, refusal: Refused) -> Refused:
         """End what runs although that can't be recorded yet: it may be what fills the disk. Say so."""
@@ -270,7 +377,7 @@ class Jobs(Supervisor):
         message = f"the cancel can't be recorded yet ({refusal.message}); what runs is being ended all the same"
         return refusal.model_copy(update={"message": message})
 
-    def _committed(self, token: int) -> None:  # noqa: C901  a line for each thing that may have waited
+    def _committed(self, token: int) -> None:  # noqa: C901, PLR0912  a line for each thing that may have waited
         waiting = self._waiting.pop(token, None)
         if waiting is None:
             return
@@ -281,13 +388,22 @@ class Jobs(Supervisor):
             elif waiting.record.wake_at is not None:
                 self._hold(job_id, waiting.record.wake_at)
             else:
-                self._queue.append(job_id)
+                self._queue.add(waiting.record)
                 self._next()
+        if waiting.group is not None:
+            self._parked |= {record.job_id: record.wake_at for record in waiting.group.records}
+            self.services.directory.tell("crews", GroupSeen(waiting.group.group.group_id))
         if waiting.cancel is not None:
             for job_id in waiting.cancel.jobs:
                 self._cancel_one(job_id, at_once=waiting.cancel.at_once)
         if waiting.ended is not None:
             self._put_away(waiting.ended)
+            self.services.directory.tell("crews", JobMoved(waiting.ended))
+        if waiting.ended is not None or waiting.line:
+            self._queue.stale()
+            self._next()
+        if waiting.removed is not None:
+            self._remove_folders(waiting.removed)
         if waiting.revised is not None:
             log.info("%s: judged again", waiting.revised)
             revised = self._record(waiting.revised)
@@ -297,10 +413,11 @@ class Jobs(Supervisor):
             waiting.port.set(True)
 
     def _cancel_one(self, job_id: str, *, at_once: bool) -> None:
-        if job_id in self._queue or (job_id in self._held and self.child(job_actor(job_id)) is None):
-            if job_id in self._queue:
-                self._queue.remove(job_id)
+        alone = job_id in self._held and self.child(job_actor(job_id)) is None
+        if job_id in self._queue or job_id in self._parked or alone:
+            self._queue.remove(job_id)
             self._held.pop(job_id, None)
+            self._parked.pop(job_id, None)
             self._end(_ended(job_id, JobState.CANCELED, 130, "canceled on request", "canceled"))
         elif self.child(job_actor(job_id)) is not None:
             self.services.directory.tell(job_actor(job_id), CancelJob(at_once=at_once))
@@ -321,7 +438,8 @@ class Jobs(Supervisor):
             log.warning("%s: whoever looks after it could not be told of the cancel", job_id)
 
     def _looked_after(self, job_id: str) -> bool:
-        return job_actor(job_id) in self.children() or job_id in self._queue or job_id in self._held
+        waits = job_id in self._queue or job_id in self._held or job_id in self._parked
+        return waits or job_actor(job_id) in self.children()
 
     def _adopt(self, job_id: str) -> bool:
         """Look after a job that nobody else does. Returns whether it is looked after here, or has ended."""
@@ -333,7 +451,35 @@ class Jobs(Supervisor):
         if _owned_by_other(record) or not self.services.lock.take():
             return False
         self._take(record)
+        self._next()
         return True
+
+    # --- old jobs
+
+    def _sweep(self) -> None:
+        """Let what is old go, in the background, now and again every few hours."""
+        if not self.services.attached and not self.services.stopping.is_set():
+            in_background("gc", self.handle, lambda: _Swept(tidy(self.services)), otherwise=_Swept())
+            self.services.clock.later(SWEEP_S, self.handle, _SweepDue())
+
+    def _is_live(self, job_id: str) -> bool:
+        """Whether a job has not ended. One that has may still have an actor that is about to leave."""
+        record = self._record(job_id)
+        return record is not None and not record.state.terminal
+
+    def _swept(self, old: Remove) -> None:
+        old = Remove(tuple(job_id for job_id in old.jobs if not self._is_live(job_id)), old.sessions)
+        if old.jobs or old.sessions:
+            log.info("gc: %d jobs and %d sessions are older than job_ttl_days", len(old.jobs), len(old.sessions))
+            self._unseen.difference_update(old.jobs)
+            self._append(old.facts(), _Waiting(port=None, removed=old))
+
+    def _remove_folders(self, removed: Remove) -> None:
+        def work() -> _Swept:
+            remove_folders(self.services, removed)
+            return _Swept()
+
+        in_background("gc", self.handle, work, otherwise=_Swept())
 
     # --- children
 
@@ -399,16 +545,30 @@ class Jobs(Supervisor):
             self._hold(job_id, until)
             return
         del self._held[job_id]
-        self._queue.append(job_id)
+        record = self._record(job_id)
+        if record is not None:
+            self._queue.add(record)
         self._next()
 
     def _free(self, job_id: str) -> None:
         self._running.discard(job_id)
+        self._queue.ended()
         self._next()
 
     def _next(self) -> None:
-        while self._queue and len(self._running) < self._most and not self.services.stopping.is_set():
-            self._run(self._queue.popleft(), None)
+        """Start whose turn it is, as far as there are slots; end those whose turn will never come."""
+        while len(self._queue) and not self.services.stopping.is_set():
+            turn = self._queue.turn()
+            for job, reason in turn.skip:
+                self._queue.remove(job.job_id)
+                self._end(_ended(job.job_id, JobState.CANCELED, 1, reason, "canceled"))
+            if turn.run is None or len(self._running) >= self._most:
+                break
+            self._queue.remove(turn.run.job_id)
+            self._run(turn.run.job_id, None)
+        if self._queue.looks and not self._looking:
+            self._looking = True
+            self.services.clock.later(LINE_LOOK_S, self.handle, _LineDue())
 
     def child_ended(self, name: str, error: str | None, *, restarted: bool) -> None:
         """Journal a crash; an ordered end frees the slot, whatever was told before."""

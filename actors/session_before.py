@@ -10,7 +10,7 @@ from ..messages.session import SessionRequest
 from ..messages.vocabulary import Effort
 from ..state.home import Home
 from ..state.job_folder import JobFolder
-from ..state.session_folder import SessionFolder
+from ..state.session_folder import HOLDER, SessionFolder
 
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:-]{0,199}")
 """As in ``continuing.py``: it may stand in a command line."""
@@ -25,6 +25,8 @@ class Before:
     model: str | None
     effort: Effort | None
     conversation: str
+    began: float | None
+    """Epoch seconds when it was last begun or taken up; None is unknown."""
 
 
 def before(request: SessionRequest, home: Home) -> Before | Refused | None:  # noqa: PLR0911 - one refusal after the other
@@ -46,7 +48,9 @@ def before(request: SessionRequest, home: Home) -> Before | Refused | None:  # n
     if request.lane is not None and request.lane != record.lane:
         message = f"{request.continues} ran on {record.lane}: its conversation can't go on on {request.lane}"
         return _refused(RefusalCode.LANE_CONFLICT, message, "leave --lane out")
-    return Before(record.lane, record.cwd, record.model, record.effort, record.conversation)
+    at = SessionFolder(home.session_dir(request.continues)).read_json(HOLDER) or {} if job is None else {}
+    began = at.get("at") if isinstance(at.get("at"), float) else record.started
+    return Before(record.lane, record.cwd, record.model, record.effort, record.conversation, began)
 
 
 def _refused(code: RefusalCode, message: str, hint: str) -> Refused:

@@ -185,6 +185,31 @@ class Duration(click.ParamType[float]):
         return seconds
 
 
+class Age(Duration):
+    """The same, but a bare number means days: ``3``, ``12h``, ``0``."""
+
+    name = "days"
+    _UNITS = {"": 86400.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}  # noqa: RUF012 - as above
+
+    def __init__(self) -> None:
+        """Up to ten years."""
+        super().__init__(zero=True, days=3650)
+
+
+class Size(click.ParamType[int]):
+    """Bytes, or a number with a unit: ``500M``, ``2G``."""
+
+    name = "size"
+    _UNITS = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}  # noqa: RUF012 - as above
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:  # noqa: ANN401 - click's own signature
+        """Return bytes. Fails for anything else."""
+        match = re.fullmatch(r"(\d{1,9}(?:\.\d{1,6})?)([kmgt]?)i?b?", str(value).strip().lower(), re.ASCII)
+        if match is None:
+            self.fail(f"{value!r} is not a size; give bytes, or 500M, 2G.", param, ctx)
+        return int(float(match[1]) * self._UNITS[match[2]])
+
+
 def task_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options of a command that starts a job."""
     for decorator in reversed(
@@ -214,6 +239,21 @@ def task_options(function: Callable[..., Any]) -> Callable[..., Any]:
                 metavar="S",
                 type=Duration(days=30),
                 help="Hard cap: seconds, or 90s, 10m, 2h; never extended.",
+            ),
+            click.option(
+                "--worktree/--no-worktree",
+                default=None,
+                help="Work in a git work tree of its own, on a branch of its own.",
+            ),
+            click.option(
+                "--after", metavar="JOB", multiple=True, help="Start once this job is done; skip it if that fails."
+            ),
+            click.option(
+                "--priority",
+                metavar="N",
+                type=click.IntRange(-1000, 1000),
+                default=0,
+                help="The greater one starts first where jobs wait (0).",
             ),
             click.option(
                 "--wait-limit", is_flag=True, help="Wait for a limit to end instead of being refused or moved."

@@ -162,6 +162,8 @@ class SessionLaunch:
     env_strip: frozenset[str] = frozenset()
     files: tuple[PrivateFile, ...] = ()
     """Written into the session's folder, which ``{job}`` in argv stands for."""
+    next_minute: bool = False
+    """Whether a conversation may only be taken up in another minute than that in which it was last begun."""
     notices: tuple[str, ...] = ()
     billing: Billing | None = None
 

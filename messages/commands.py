@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field, TypeAdapter
 
 from .base import Message
+from .group import FanoutRequest, GroupId
 from .job import JobRequest
 from .session import SessionCommand
 from .vocabulary import JobState
@@ -57,6 +58,43 @@ class JobCancel(Message):
     """Skip the grace between TERM and KILL."""
 
 
+class JobCleanup(Message):
+    """client → Jobs; ``cleaned`` once their removal is journalled. What has unsaved work stays, without ``force``."""
+
+    kind: Literal["job.cleanup"] = "job.cleanup"
+    words: Annotated[tuple[str, ...], Field(min_length=1, max_length=10_000)]
+    """Ids, unique prefixes, labels, or a group's id: all its jobs."""
+    force: bool = False
+    """Also what was not committed or not merged."""
+
+
+class JobGc(Message):
+    """client → Jobs; ``cleaned``: finished jobs are removed by their age, and the oldest where they take too much."""
+
+    kind: Literal["job.gc"] = "job.gc"
+    older_than_s: Annotated[float, Field(ge=0)] | None = None
+    """None: as the settings say."""
+    most_bytes: Annotated[int, Field(ge=0)] | None = None
+    """What the finished jobs that stay may take on the disk, work trees included; None: any amount."""
+    dry_run: bool = False
+
+
+class QueuePause(Message):
+    """client → Jobs; ``queue_state`` once journalled. What runs goes on; what waits is held."""
+
+    kind: Literal["queue.pause"] = "queue.pause"
+    words: Annotated[tuple[str, ...], Field(max_length=1000)] = ()
+    """Jobs or groups; none: the whole queue."""
+
+
+class QueueResume(Message):
+    """client → Jobs; ``queue_state`` once journalled. Repeating it is harmless."""
+
+    kind: Literal["queue.resume"] = "queue.resume"
+    words: Annotated[tuple[str, ...], Field(max_length=1000)] = ()
+    """Jobs or groups; none: every pause is taken back."""
+
+
 class ViewJobs(Message):
     """client → Jobs; ``job_views``, or ``refused`` naming the id that is unknown or ambiguous."""
 
@@ -83,6 +121,23 @@ class FollowEvents(Message):
     job: str | None = None
     type: str | None = None
     follow: bool = False
+
+
+class FanoutSubmit(Message):
+    """client → Jobs; ``group_accepted`` once journalled, ``group_planned`` on a dry run, or ``refused``."""
+
+    kind: Literal["fanout.submit"] = "fanout.submit"
+    request: FanoutRequest
+    dry_run: bool = False
+
+
+class FanoutCancel(Message):
+    """client → Jobs; ``group_view`` after the request is journalled. Repeating it is harmless."""
+
+    kind: Literal["fanout.cancel"] = "fanout.cancel"
+    group_id: GroupId
+    at_once: bool = False
+    """Skip the grace between TERM and KILL."""
 
 
 class LimitsSet(Message):
@@ -129,10 +184,16 @@ Command = Annotated[
     Hello
     | JobSubmit
     | JobCancel
+    | JobCleanup
+    | JobGc
+    | QueuePause
+    | QueueResume
     | ViewJobs
     | FollowJobs
     | FollowEvents
     | SessionCommand
+    | FanoutSubmit
+    | FanoutCancel
     | LimitsSet
     | LimitsClear
     | ViewLimits

@@ -108,6 +108,22 @@ class TreeCompared(Message):
     """Why nothing could be compared; None when it was."""
 
 
+class WorktreeMade(Message):
+    """Worktrees → Job: its own work tree is there, or it is known why not."""
+
+    kind: Literal["worktree.made"] = "worktree.made"
+    attempt: int
+    why: str | None = None
+    """Why there is none; None when there is."""
+
+
+class WorktreeSettled(Message):
+    """Worktrees → Job: what the delegate left in its own work tree; committed where it could not do that itself."""
+
+    kind: Literal["worktree.settled"] = "worktree.settled"
+    sentences: tuple[str, ...] = ()
+
+
 class CostSettled(Message):
     """Receipts → Job: what the job cost, exactly or as an estimate; None is unknown."""
 
@@ -155,6 +171,8 @@ Internal = Annotated[
     | TreeEnded
     | TreeNoted
     | TreeCompared
+    | WorktreeMade
+    | WorktreeSettled
     | CostSettled
     | LimitSettled
     | CancelJob

@@ -18,6 +18,9 @@ Label = Annotated[str, StringConstraints(pattern=r"^[^\x00-\x1f\x7f]{1,80}$")]
 
 GrantName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.:@-]{0,127}$")]
 
+JobWord = Annotated[str, StringConstraints(pattern=r"^[^\x00-\x1f\x7f]{1,128}$")]
+"""What a person may call a job by: its id, a prefix of that, or its label."""
+
 JOB_ID = re.compile(JOB_ID_PATTERN)
 
 
@@ -45,6 +48,12 @@ class JobRequest(Message):
     """Skills of the person's own that the delegate gets; ``all`` is every one."""
     mcp: Annotated[tuple[GrantName, ...], Field(max_length=100)] = ()
     """MCP servers of the person's own that the delegate gets, by name."""
+    worktree: bool | None = None
+    """Whether it works in a git work tree of its own; None: as the settings say."""
+    after: Annotated[tuple[JobWord, ...], Field(max_length=1000)] = ()
+    """Jobs that must be done before it starts: ids, prefixes of them, or labels."""
+    priority: Annotated[int, Field(ge=-1000, le=1000)] = 0
+    """The greater one starts first."""
     continues: JobId | None = None
     """The ended job whose conversation is gone on with: its lane, folder and verb are taken over."""
     wait_limit: bool = False
@@ -85,6 +94,8 @@ class Cost(Observation):
     plan: str | None = None
     """Name of the plan whose limits were spent."""
     tokens: TokenUsage | None = None
+    tokens_of: Literal["run", "conversation"] = "run"
+    """``conversation``: the CLI counts from the conversation's beginning, earlier jobs included."""
 
 
 class Progress(Observation):
@@ -120,6 +131,8 @@ class Attempted(Observation):
     reason: str | None = None
     exit_status: ExitStatus | None = None
     cost: Cost = Cost()
+    pool: str | None = None
+    """Whose limit or money it spent."""
     ended: float | None = None
     """Epoch seconds."""
     why: str
@@ -144,8 +157,16 @@ class JobRecord(Observation):
     tier: Tier = Tier.MID
     effort: Effort | None = None
     cwd: str
+    """Where the delegate works."""
     worktree: str | None = None
+    """The git work tree that was made for it; it stays when the job has ended."""
     branch: str | None = None
+    """The branch of that tree."""
+    base: str | None = None
+    """The commit that the branch began at."""
+    after: tuple[JobId, ...] = ()
+    """Jobs that must be done before it starts."""
+    priority: int = 0
     local: bool = False
     streamed: bool = True
     agentic: bool = True
@@ -168,6 +189,10 @@ class JobRecord(Observation):
     """Whose limit a run spends (``lanes/catalog/pools.py``)."""
     hops: tuple[Attempted, ...] = ()
     """Earlier attempts, oldest first; what stands elsewhere in the record is of the newest."""
+    group_most: int | None = None
+    """Most members of its group that run at the same time: kept here too, so that a lost group can be made anew."""
+    parked: bool = False
+    """Whether it waits for its turn in its group, and is not to be started before."""
     wake_at: float | None = None
     """Epoch seconds until which the job waits for a limit to end; None: it waits for none."""
     marker_id: str | None = Field(default=None, repr=False)

@@ -112,6 +112,60 @@ class StreamEnded(Observation):
     seq: int = 0
 
 
+GroupObject = dict[str, Any]
+"""The public group object of ``--json``, made by ``state/group_views.py``."""
+
+
+class GroupIsAccepted(Observation):
+    """The group and all its members are journalled; each will run even if everything that exists now is killed."""
+
+    kind: Literal["group_accepted"] = "group_accepted"
+    group: GroupObject
+
+
+class GroupPlanned(Observation):
+    """A dry run: nothing was created."""
+
+    kind: Literal["group_planned"] = "group_planned"
+    members: tuple[dict[str, Any], ...]
+    """``label`` and ``plan`` of each that would run."""
+    refused: tuple[dict[str, Any], ...] = ()
+    """``label``, ``code`` and ``message`` of each that would not."""
+
+
+class GroupView(Observation):
+    """A group as it is now."""
+
+    kind: Literal["group_view"] = "group_view"
+    group: GroupObject
+
+
+class Cleaned(Observation):
+    """Jobs that were removed with their folders and work trees, or would be on a dry run, and those that stay."""
+
+    kind: Literal["cleaned"] = "cleaned"
+    removed: tuple[str, ...] = ()
+    """Ids of jobs."""
+    sessions: tuple[str, ...] = ()
+    """Ids of ended sessions that went as well."""
+    kept: tuple[dict[str, str], ...] = ()
+    """``{"job_id", "why"}`` of those that should have gone."""
+    notes: tuple[str, ...] = ()
+    freed_bytes: int = 0
+    """What they took on the disk."""
+    dry_run: bool = False
+
+
+class QueueState(Observation):
+    """The queue as it is now."""
+
+    kind: Literal["queue_state"] = "queue_state"
+    paused: tuple[str, ...] = ()
+    """``all``, ``group:ID``, ``job:ID``."""
+    waiting: int = 0
+    """How many jobs wait for their turn."""
+
+
 class LimitsState(Observation):
     """Marks that hold and quotas, as they are now."""
 
@@ -150,11 +204,16 @@ Reply = Annotated[
     | Accepted
     | Planned
     | JobViews
+    | Cleaned
+    | QueueState
     | SessionIsAccepted
     | IsGiven
     | SessionViews
     | Event
     | StreamEnded
+    | GroupIsAccepted
+    | GroupPlanned
+    | GroupView
     | LimitsState
     | SupervisorState
     | Stopping

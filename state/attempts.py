@@ -20,11 +20,11 @@ import shutil
 from pathlib import Path
 
 from .errors import from_os_error
-from .job_folder import DRAFT, END, META, JobFolder
+from .job_folder import DRAFT, END, META, TREE, JobFolder
 
 ATTEMPTS = "attempts"
 _STAYS = re.compile(r"claim\.\d{1,9}|attempts|next\.\d{1,9}|ready\.\d{1,9}")
-_STAY = frozenset({META, DRAFT, END})
+_STAY = frozenset({META, DRAFT, END, TREE})
 _STAGES = re.compile(r"(?:next|ready)\.\d{1,9}")
 
 

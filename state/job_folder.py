@@ -9,6 +9,7 @@
     out.log err.log raw output                                              (delegate)
     events.jsonl   what the lane's parser made of it                        (supervisor)
     last.txt       the final message alone                                  (supervisor)
+    worktree.json  the work tree of its own that it has, once that is made  (supervisor)
     watch.json     where the watchdog stands                                (supervisor)
     exit.json      how the delegate ended                                   (shim, by rename)
 
@@ -49,6 +50,7 @@ EVENTS = "events.jsonl"
 LAST = "last.txt"
 EXIT = "exit.json"
 WATCH = "watch.json"
+TREE = "worktree.json"
 
 JSON_LIMIT = 1 << 20
 """Longest JSON file that is read here; ours are a few KiB."""

@@ -192,6 +192,14 @@ class Reader:
         except (TypeError, ValueError):
             raise DamagedStore(message=f"{printable(self._path)} is damaged: a fact has no number or no time") from None
 
+    def group(self, group_id: str) -> list[Record]:
+        """Return the jobs of a group, oldest first."""
+        return self._records("group_id = ? ORDER BY accepted_at, job_id", (group_id,))
+
+    def ended_before(self, instant: float) -> list[Record]:
+        """Return the jobs that ended before an instant (epoch seconds), the one that ended first, first."""
+        return self._records("ended < ? ORDER BY ended, job_id", (instant,))
+
     def last_seq(self) -> int:
         """Return the number of the newest fact, 0 when there is none."""
         return self._number("SELECT coalesce(max(seq), 0) FROM facts")

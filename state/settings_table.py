@@ -141,7 +141,7 @@ _WATCHDOG = (
     _flag("fs_progress", True, "files that change in the work folder count as life"),
     _count("fs_progress_depth", 6, "how deep the work folder is looked at", "levels"),
     _text("text_lanes", "further lanes exempt from the no-write rules: comma or space between names"),
-    _number("setup_grace", 900, "bound on preparing a work tree", effective=False),
+    _number("setup_grace", 900, "bound on making a job's own work tree"),
     _count(
         "perm_tail", 400, "lines of output searched for denials; events are counted instead", "lines", effective=False
     ),
@@ -157,6 +157,11 @@ _WATCHDOG = (
     _number("unwatched_after", 120, "a running job that nobody looks at is mentioned", effective=False),
 )
 
+_CREWS = (
+    _flag("worktree", False, "give each job that may write a git work tree of its own"),
+    _text("worktree_base", "commit that work trees start from", "HEAD"),
+)
+
 _LOOKING = (
     _count("status_max", 40, "jobs that status shows; 0: all", "jobs"),
     _number("status_deadline", 15, "bound on status; it needs none", effective=False),
@@ -165,8 +170,8 @@ _LOOKING = (
     _count("classify_tail", 200, "lines of output that classify reads", "lines", effective=False),
     _count("preamble_max", 12, "lines of banner that classify skips", "lines", effective=False),
     _count("explain_evidence_lines", 20, "lines of evidence that explain shows", "lines"),
-    _number("job_ttl_days", 3, "age after which gc removes finished jobs", "days", effective=False),
-    _count("auto_gc_max", 20, "jobs that one automatic gc removes", "jobs", effective=False),
+    _number("job_ttl_days", 3, "age after which gc removes finished jobs; 0: never by itself", "days"),
+    _count("auto_gc_max", 20, "jobs that one automatic gc removes; 0: there is none", "jobs"),
     _flag("blind_turn_guard", True, "remind of unwatched jobs at the end of a turn", effective=False),
     _number("blind_turn_snapshot_max_age", 600, "age of what that reminder believes", effective=False),
 )
@@ -242,9 +247,8 @@ _LATER = (
     _flag("force_autodetach", False, "always do", effective=False),
     _flag("require_interactive", True, "detached jobs go to tmux", effective=False),
     _flag("require_tmux", False, "refuse without tmux", effective=False),
-    _flag("worktree", False, "give each job a git work tree of its own", effective=False),
-    _text("worktree_base", "commit that work trees start from", "HEAD", effective=False),
-    _count("fanout_max", None, "members of a fan-out that run at the same time", "jobs", effective=False),
+    _count("fanout_max", None, "members of a fan-out that run at the same time; 6", "jobs"),
+    _text("lane_max", "members of fan-outs that run on a lane at the same time: devin=2 codex=4"),
     _flag("vocab_guard", True, "neutral words in what we write to sessions by ourselves", effective=False),
     _flag("vocab_guard_aggressive", False, "ordinary words of computing too", effective=False),
 )
@@ -287,6 +291,7 @@ SETTINGS: Mapping[str, Setting] = {
         *_GATE,
         *_SUPERVISOR,
         *_WATCHDOG,
+        *_CREWS,
         *_LOOKING,
         *_GRANTS,
         *_LOCAL,

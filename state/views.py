@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ..messages.vocabulary import LIVE_STATES, SCHEMA_VERSION
+from ..messages.vocabulary import LIVE_STATES, SCHEMA_VERSION, JobState
 
 Look = Callable[[int, float, str], str]
 """``identity.look``."""
@@ -17,6 +17,7 @@ UNSUPERVISED = "none"
 """``supervision`` of a live job whose processes are gone while no supervisor runs: its verdict is due."""
 
 _LIVE = frozenset(state.value for state in LIVE_STATES)
+_QUEUED = JobState.QUEUED.value
 _COPIED = (
     "job_id",
     "label",
@@ -41,6 +42,9 @@ _COPIED = (
     "cwd",
     "worktree",
     "branch",
+    "base",
+    "after",
+    "priority",
     "supervision",
     "note",
 )
@@ -64,6 +68,8 @@ def job_object(
     found: dict[str, Any] = {"schema_version": SCHEMA_VERSION}
     for key in _COPIED:
         found[key] = record.get(key)
+    if found["note"] is None and found["state"] == _QUEUED and record.get("after"):
+        found["note"] = f"starts once these are done: {', '.join(map(str, record['after']))}"
     found["status"] = None  # in its place among the keys; filled below
     found["age_s"] = _age(record, now)
     found["progress"] = _filled(_PROGRESS, record.get("progress"))

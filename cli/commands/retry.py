@@ -65,6 +65,8 @@ def _terms(flags: dict[str, Any], kept: dict[str, Any]) -> dict[str, Any]:
         if not terms[key] and not (key == "model" and moved) and not (key == "lane" and flags["model"]):
             terms[key] = kept.get(key)
     terms["timeout"] = flags["timeout"] or kept.get("timeout_s")
+    terms["worktree"] = kept.get("worktree") if flags["worktree"] is None else flags["worktree"]
+    terms["priority"] = flags["priority"] or kept.get("priority") or 0
     for key in ("allow_downgrade", "wait_limit"):
         terms[key] = flags[key] or bool(kept.get(key))
     return terms

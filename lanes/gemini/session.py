@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ...messages.refusals import Refused
 from ..contract import Host, SessionLaunch, SessionTask
 from ..launching import missing_program
@@ -17,10 +19,13 @@ def over(task: SessionTask, host: Host) -> SessionLaunch | Refused:
         return missing_program(Vehicle.GEMINI, INSTALL[Vehicle.GEMINI])
     chosen = choose(task.model, task.effort, Vehicle.GEMINI, host.environment)
     env_set, billing, notices = own_environment(host)
-    return over_acp(
+    launch = over_acp(
         SessionTask(cwd=task.cwd, model=chosen.model, conversation=task.conversation),
         (program, "--acp"),
         env_set=env_set,
         notices=(*chosen.notices, *notices),
         billing=billing,
     )
+    # It names a conversation's file by the minute and its id, and begins a file before it looks for one to load
+    # (seen): within the minute in which the conversation began, that is the same file, and all of it is lost.
+    return replace(launch, next_minute=True)

@@ -36,6 +36,8 @@ GATED = {
     "continue": "job.submit",
     "cont": "job.submit",
     "retry": "job.submit",
+    "fanout": "each member is drafted as job.submit drafts one",
+    "resume": "what waited has passed the gate, and asks it again at its launch",
     "session": "session.start, session.send, a reply to a claimed pane; a holder needs a permit",
     "doctor": "--ping is a turn of rehearsal.ping",
     "canary": "--turn is a turn of rehearsal.rehearse",
@@ -43,8 +45,9 @@ GATED = {
 """Commands that can start a delegate, and by which path: all of them need a permit."""
 
 NEVER = {
-    "status", "watch", "wait", "events", "result", "logs", "explain", "classify", "cancel", "supervisor", "models",
-    "lanes", "limits", "consent", "posture", "sanitize", "config", "completion", "help",
+    "status", "watch", "wait", "events", "result", "logs", "explain", "classify", "cancel", "pause",
+    "cleanup", "gc", "supervisor", "models",
+    "lanes", "limits", "tab", "consent", "posture", "sanitize", "config", "completion", "help",
 }  # fmt: skip
 """Commands that start no delegate."""
 
