@@ -36,7 +36,7 @@ class AnswerPolicy:
 
     settle_s: float = 0.15
     restless_s: float = 1.0
-    """So long the same dialog is waited for to rest: some go on turning a spinner beside it (seen: Cline 3.0.65)."""
+    """So long a dialog of letters is waited for to rest: Cline 3.0.65 goes on turning a spinner beside it."""
     step_s: float = 3.0
     """How long a key may take to show before it is pressed again."""
     moves: int = 60
@@ -125,7 +125,8 @@ def _closing(answer: Answering, look: Look, policy: AnswerPolicy, *, same: bool,
 
 
 def _moving(answer: Answering, look: Look, menu: Menu, policy: AnswerPolicy) -> tuple[Answering, str | None]:
-    resting = look.quiet_s >= policy.settle_s or look.now - (answer.since or 0.0) >= policy.restless_s
+    stood = answer.option.key is not None and look.now - (answer.since or 0.0) >= policy.restless_s
+    resting = look.quiet_s >= policy.settle_s or stood
     if not resting or not look.flushed or look.drained is False:
         return answer, None
     here = menu.selected
