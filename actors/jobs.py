@@ -18,6 +18,7 @@ from ..messages.facts import (
     JobCancelRequested,
     JobEnded,
     JobLaunching,
+    JobOutcome,
     JobRemoved,
 )
 from ..messages.internal import CancelJob, CancelNoticed, FactsCommitted, FactsRefused, JobFinished
@@ -71,6 +72,13 @@ class Cancel:
 
     jobs: tuple[JobId, ...]
     at_once: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """Gateway → Jobs: journal this of an ended job. Answered ``True`` once it is on disk, or refused."""
+
+    fact: JobOutcome
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,6 +247,9 @@ class Jobs(Supervisor):
                 self._submit(record)
             case Cancel():
                 self._cancel(message)
+            case Note(fact=fact):
+                port = self.query.port if isinstance(self.query, Query) else None
+                self._append([fact], _Waiting(port=port), may_wait=False)
             case Adopt(job_id=job_id):
                 self._adopt(job_id)
             case Hold(facts=held):

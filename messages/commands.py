@@ -9,7 +9,7 @@ from pydantic import Field, TypeAdapter
 from .base import Message
 from .job import JobRequest
 from .session import SessionCommand
-from .vocabulary import JobState
+from .vocabulary import Effort, JobState
 
 
 class Ids(Message):
@@ -94,6 +94,28 @@ class QueueResume(Message):
     """Jobs or groups; none: every pause is taken back."""
 
 
+class JobTellOutcome(Message):
+    """client → Jobs; ``outcome_kept`` once journalled, or ``refused`` for a job that is unknown or has not ended."""
+
+    kind: Literal["job.tell_outcome"] = "job.tell_outcome"
+    job: str
+    """An id, a unique prefix, or a label."""
+    outcome: Literal["passed", "failed", "reverted"]
+    source: Literal["person", "check"] = "person"
+
+
+class ViewAdvice(Message):
+    """client → gateway; ``advice``, or ``refused`` for a setting that makes no sense."""
+
+    kind: Literal["view.advice"] = "view.advice"
+    task: Annotated[str, Field(min_length=1)]
+    effort: Effort | None = None
+    cwd: str
+    """The folder whose history counts."""
+    environment: str = Field(default="", repr=False)
+    """As in ``job.submit``."""
+
+
 class ViewJobs(Message):
     """client → Jobs; ``job_views``, or ``refused`` naming the id that is unknown or ambiguous."""
 
@@ -170,6 +192,8 @@ Command = Annotated[
     | JobGc
     | QueuePause
     | QueueResume
+    | JobTellOutcome
+    | ViewAdvice
     | ViewJobs
     | FollowJobs
     | FollowEvents

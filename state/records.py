@@ -22,6 +22,7 @@ from ..messages.facts import (
     JobHeld,
     JobHopped,
     JobLaunching,
+    JobOutcome,
     JobProgressed,
     JobRemoved,
     JobSpawned,
@@ -67,6 +68,7 @@ def apply(record: JobRecord | None, fact: Fact, at: float) -> JobRecord | None: 
             | QuotaSet()
             | QuotaCleared()
             | QuotaExhausted()
+            | JobOutcome()
             | QueuePaused()
             | QueueResumed()
         ):

@@ -20,10 +20,10 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from ..messages.facts import Entry, Fact, JobAccepted, JobHopped, JobRemoved
+from ..messages.facts import Entry, Fact, JobAccepted, JobHopped, JobOutcome, JobRemoved
 from ..messages.job import JobRecord
 from ..messages.session import SessionFact, SessionRecord
-from . import limits_store
+from . import limits_store, outcomes
 from .errors import DamagedStore, from_os_error, printable
 from .files import FILES, Files
 from .reader import Reader, refuse_irregular
@@ -95,7 +95,9 @@ class Store:
                 owner = getattr(fact, "session_id", None) if job_id is None else job_id
                 cursor = self._db.execute(_INSERT_FACT, (at, owner, fact.kind, shown.model_dump_json()))
                 entries.append(Entry.model_construct(seq=cursor.lastrowid or 0, at=at, fact=shown))
-                if isinstance(fact, SessionFact):
+                if isinstance(fact, JobOutcome):
+                    outcomes.keep(self._db, fact, at)
+                elif isinstance(fact, SessionFact):
                     self._update_session(fact, at)
                 elif job_id is not None:
                     self._update(job_id, fact, at)

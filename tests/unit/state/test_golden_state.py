@@ -9,6 +9,7 @@ from fakes.state import NOW, facts_of_a_life, identity, job_id
 from outsourcerer.messages.facts import FACT
 from outsourcerer.messages.vocabulary import JobState
 from outsourcerer.state.limits_reader import marks, quotas, rooms
+from outsourcerer.state.outcomes import outcomes
 from outsourcerer.state.reader import Reader
 from outsourcerer.state.schema import SCHEMA
 from outsourcerer.state.store import Store
@@ -65,6 +66,17 @@ def test_what_schema_2_knew_of_limits_loads(old):
             ("any", "sonnet", 5, "utc"),
         ]
         assert [room.used for room in rooms(reader, quotas(reader), NOW + 60, UTC)] == [1, 0]
+
+
+def test_what_schema_4_knew_of_results_loads(old):
+    if old_schema(old) < 4:
+        pytest.skip("it knew of none")
+    Store.open(old, now=NOW).close()
+    with Reader(old) as reader:
+        told = outcomes(reader, 0.0)
+    assert [(one.outcome, one.kind, one.project, one.lane, one.model, one.at) for one in told] == [
+        ("passed", "code", "/home/ann/project", "devin", "glm-5-2", 1795000800.0)
+    ]
 
 
 def old_schema(path):
