@@ -24,6 +24,7 @@ from ..messages.vocabulary import Effort, Verb
 from ..state.driving_mode import read_mode
 from ..state.errors import StateError
 from ..state.home import Home
+from ..state.limits import key_of
 from ..state.outcomes import Told, gauges, outcomes
 from ..state.reader import Reader
 from ..state.settings import Settings
@@ -141,13 +142,13 @@ def _past(place: Place, here: Mapping[str, Lane], now: float) -> tuple[list[Told
     try:
         with Reader(place.home.database) as reader:
             told = outcomes(reader, now - WINDOW_S)
-            by_lane = gauges(reader, now, settings.number("limits_max_age") or 0.0) if reader.schema else {}
+            by_key = gauges(reader, now, settings.number("limits_max_age") or 0.0)
     except StateError as error:
-        by_lane, unread = {}, (f"your own history can't be read: {error}",)
-    for lane, percent in by_lane.items():
-        if lane in here:
-            pool = here[lane].billing.pool
-            used[pool] = max(percent, used.get(pool, 0.0))
+        by_key, unread = {}, (f"your own history can't be read: {error}",)
+    for name, lane in here.items():
+        percent = by_key.get(key_of(name, lane.billing.pool), by_key.get(key_of(name, None)))
+        if percent is not None:
+            used[lane.billing.pool] = percent
     pressure = settings.number("cc_pressure")
     if pressure is not None and "claude" in here:
         used[here["claude"].billing.pool] = pressure

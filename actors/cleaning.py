@@ -21,13 +21,14 @@ from ..messages.replies import Cleaned
 from ..state.cleaning import Finished, choose
 from ..state.errors import StateError, printable
 from ..state.job_folder import JobFolder
+from ..state.session_folder import SessionFolder
 from ..state.store import Reader
 from ..state.views import is_live
 from .base import ask, log
 from .git import GitError
-from .job_line import Remove
+from .job_line import NOTHING, Remove
 from .services import Services
-from .worktree_removal import remove_worktree, size_of, tree_of_record, would_be_lost
+from .worktree_removal import own_tree_of, remove_worktree, size_of, would_be_lost
 
 ASK_S = 30.0
 DAY_S = 86400.0
@@ -40,6 +41,7 @@ class _Sweep:
     """What became of each job so far."""
 
     removed: list[str] = field(default_factory=list)
+    sessions: list[str] = field(default_factory=list)
     kept: list[dict[str, str]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     freed: int = 0
@@ -50,6 +52,7 @@ class _Sweep:
     def told(self, *, dry_run: bool = False) -> Cleaned:
         return Cleaned(
             removed=tuple(self.removed),
+            sessions=tuple(self.sessions),
             kept=tuple(self.kept),
             notes=tuple(self.notes),
             freed_bytes=self.freed,
@@ -85,27 +88,40 @@ def collect(command: JobGc, services: Services) -> Cleaned | Refused:
     days = services.settings.number("job_ttl_days")
     older_than_s = command.older_than_s if command.older_than_s is not None else (days or 3.0) * DAY_S
     go, sweep = chosen(services, older_than_s=older_than_s, most_bytes=command.most_bytes, most=None)
+    old = old_sessions(services, older_than_s)
     if command.dry_run:
         sweep.removed = [record.job_id for record in go]
+        sweep.sessions = list(old)
         sweep.freed = sum(_size(services, record) for record in go)
         return sweep.told(dry_run=True)
-    return _remove(services, go, sweep) or sweep.told()
+    return _remove(services, go, sweep, old) or sweep.told()
 
 
-def tidy(services: Services) -> tuple[str, ...]:
-    """Return finished jobs that are older than ``job_ttl_days``, at most ``auto_gc_max``, without their work trees now.
+def old_sessions(services: Services, older_than_s: float) -> tuple[str, ...]:
+    """Return the sessions that ended so long ago."""
+    before = time.time() - older_than_s
+    with Reader(services.home.database) as reader:
+        rows = reader.sessions(0)[0]
+    ended = [row for row in rows if isinstance(row.get("ended"), int | float) and row["ended"] <= before]
+    return tuple(str(row["session_id"]) for row in ended)
 
-    Also removes the folders of jobs that were removed by somebody who was killed before that.
+
+def tidy(services: Services) -> Remove:
+    """Return what is older than ``job_ttl_days``, at most ``auto_gc_max`` jobs, without their work trees now.
+
+    Also removes the folders of what was removed by somebody who was killed before that.
     """
     with Reader(services.home.database) as reader:
-        gone = [str(row[0]) for row in reader.select("SELECT job_id FROM facts WHERE kind = 'job.removed'")]
-        left = [job_id for job_id in gone if services.home.job_dir(job_id).exists() and not reader.record(job_id)]
-    remove_folders(services, left)
+        gone = reader.select("SELECT kind, job_id FROM facts WHERE kind IN ('job.removed', 'session.removed')")
+        jobs = tuple(str(job_id) for kind, job_id in gone if kind == "job.removed" and not reader.record(job_id))
+        sessions = tuple(str(job_id) for kind, job_id in gone if kind != "job.removed" and not reader.session(job_id))
+    remove_folders(services, Remove(jobs, sessions))
     days, most = services.settings.number("job_ttl_days"), services.settings.number("auto_gc_max")
     if not days or not most:
-        return ()
+        return NOTHING
     go, sweep = chosen(services, older_than_s=days * DAY_S, most_bytes=None, most=int(most))
-    return tuple(job.job_id for job in let_go_of_trees(go, sweep))
+    free = tuple(job.job_id for job in let_go_of_trees(go, sweep))
+    return Remove(free, old_sessions(services, days * DAY_S))
 
 
 def chosen(
@@ -136,7 +152,7 @@ def let_go_of_trees(jobs: Iterable[JobRecord], sweep: _Sweep) -> list[JobRecord]
     """Remove the work trees of jobs; return the jobs that have none any more."""
     free = []
     for job in jobs:
-        tree = tree_of_record(job)
+        tree = own_tree_of(job)
         try:
             sweep.notes += remove_worktree(tree) if tree is not None else []
         except (GitError, OSError) as error:
@@ -146,29 +162,33 @@ def let_go_of_trees(jobs: Iterable[JobRecord], sweep: _Sweep) -> list[JobRecord]
     return free
 
 
-def remove_folders(services: Services, jobs: Iterable[str]) -> list[str]:
-    """Remove the folders of jobs that are journalled as removed; return what could not be."""
+def remove_folders(services: Services, removed: Remove) -> list[str]:
+    """Remove the folders of what is journalled as removed; return what could not be."""
     said = []
-    for job_id in jobs:
+    folders: list[JobFolder | SessionFolder] = [JobFolder(services.home.job_dir(one)) for one in removed.jobs]
+    folders += [SessionFolder(services.home.session_dir(one)) for one in removed.sessions]
+    for folder in folders:
         try:
-            JobFolder(services.home.job_dir(job_id)).remove()
+            if folder.path.exists():
+                folder.remove()
         except StateError as error:
             said.append(error.message)
-            log.warning("%s: %s", job_id, error)
+            log.warning("gc: %s", error)
     return said
 
 
-def _remove(services: Services, go: list[JobRecord], sweep: _Sweep) -> Refused | None:
+def _remove(services: Services, go: list[JobRecord], sweep: _Sweep, sessions: tuple[str, ...] = ()) -> Refused | None:
     sizes = {job.job_id: _size(services, job) for job in go}
-    free = tuple(job.job_id for job in let_go_of_trees(go, sweep))
-    if not free:
+    removed = Remove(tuple(job.job_id for job in let_go_of_trees(go, sweep)), sessions)
+    if not removed.jobs and not removed.sessions:
         return None
-    answer = ask(services.directory.find("jobs"), Remove(free), ASK_S)
+    answer = ask(services.directory.find("jobs"), removed, ASK_S)
     if isinstance(answer, Refused):
         return answer
-    sweep.removed += free
-    sweep.freed += sum(sizes[job_id] for job_id in free)
-    sweep.notes += remove_folders(services, free)
+    sweep.removed += removed.jobs
+    sweep.sessions += removed.sessions
+    sweep.freed += sum(sizes[job_id] for job_id in removed.jobs)
+    sweep.notes += remove_folders(services, removed)
     return None
 
 
@@ -202,9 +222,9 @@ def _judge(  # noqa: PLR0911  one reason after the other
         return job, "it has not ended"
     if (later := users.awaited.get(job.job_id)) is not None:
         return job, f"{later} comes after it"
-    if job.worktree is None:
+    if job.worktree is None or job.continues is not None:  # the tree is an earlier job's
         return job, None
-    tree = tree_of_record(job)
+    tree = own_tree_of(job)
     if tree is None:
         return job, None if force else f"its record names no work tree of ours: {printable(job.worktree)}"
     inside = [who for who, folder in users.folders.items() if f"{folder}/".startswith(f"{tree.path}/")]
@@ -222,5 +242,5 @@ def _stays(row: Mapping[str, Any], why: str) -> Refused:
 
 
 def _size(services: Services, job: JobRecord) -> int:
-    tree = tree_of_record(job)
+    tree = own_tree_of(job)
     return size_of(str(services.home.job_dir(job.job_id))) + (size_of(tree.path) if tree is not None else 0)

@@ -28,6 +28,7 @@ from ..lanes.walls import Fence, behind, said
 from ..messages.job import Cost, Identity, JobRecord, JobRequest
 from ..messages.refusals import RefusalCode, Refused
 from ..messages.replies import Plan
+from ..messages.session import SessionRecord
 from ..messages.vocabulary import Effort, JobState
 from ..state.errors import StateError
 from ..state.files import read_private
@@ -209,7 +210,8 @@ def _decide(  # noqa: C901, PLR0911, PLR0913, PLR0917  one refusal after the oth
     asked = _asked(request, home)
     if isinstance(asked, Refused):
         return asked
-    request, text, conversation = asked
+    request, text, taken_up = asked
+    conversation = taken_up.conversation if taken_up is not None else None
     models = models or ModelBook(home)
     place = Place(
         home=home, registry=registry, models=models, environment=environment, settings=settings, limits=limits
@@ -223,7 +225,7 @@ def _decide(  # noqa: C901, PLR0911, PLR0913, PLR0917  one refusal after the oth
     if isinstance(lane, Refused):
         return lane
     refused = check_verb(request, lane, registry) or check_denied(resolved, settings)
-    refused = refused or (check_lane(lane, registry) if conversation else None)
+    refused = refused or (check_lane(lane, registry, taken_up) if conversation else None)
     if refused is not None:
         return refused
     seen = effective(environment, settings, secrets="server" in lane.needs)
@@ -255,17 +257,18 @@ def _admitted(found: Draft, limits: LimitBook | None) -> Draft | Refused:
     return replace(found, wake_at=wait.until, plan=found.plan.model_copy(update={"notices": notices}))
 
 
-def _asked(request: JobRequest, home: Home) -> tuple[JobRequest, str, str | None] | Refused:
-    """Return the request on its own terms or an earlier job's, the task's text, and the conversation to go on with."""
+def _asked(request: JobRequest, home: Home) -> tuple[JobRequest, str, JobRecord | SessionRecord | None] | Refused:
+    """Return the request on its own terms or an earlier one's, the task's text, and what it goes on with."""
     text = task_text(request, home)
     if isinstance(text, Refused):
         return text
     before = earlier(request, home)
-    taken = taken_over(request, before) if isinstance(before, JobRecord) else before or request
+    if isinstance(before, Refused):
+        return before
+    taken = request if before is None else taken_over(request, before)
     if isinstance(taken, Refused):
         return taken
-    conversation = before.conversation if isinstance(before, JobRecord) else None
-    return check_cwd(taken.cwd) or (taken, text, conversation)
+    return check_cwd(taken.cwd) or (taken, text, before)
 
 
 def _plan(  # noqa: PLR0913, PLR0917  the parts of one draft
@@ -399,7 +402,7 @@ def create(  # noqa: PLR0913  the machine comes in by name
             folder = JobFolder.create(home, job_id)
             break
         except FileExistsError:
-            if draft_.tree is not None:  # it is named by this very id
+            if draft_.tree is not None and draft_.tree.tree.branch.endswith(job_id):  # it is named by this very id
                 raise StateError("state_damaged", f"there is a job {job_id} already", "try again") from None
     record = record_of(draft_, job_id, at, owner)
     try:

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ..messages.facts import QueuePaused, QueueResumed
+from ..messages.facts import Fact, JobRemoved, QueuePaused, QueueResumed
 from ..messages.job import JobId, JobRecord
+from ..messages.session import SessionRemoved
 from ..messages.vocabulary import JobState
 from ..state.home import Home
 from ..state.queue import Queue, Turn, Waiting, ready
 from ..state.queue_reader import paused
 from ..state.store import Reader
+
+FRESH_S = 2.0
+"""How long what was read of pauses is believed: another process may set one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,9 +28,18 @@ class Hold:
 
 @dataclass(frozen=True, slots=True)
 class Remove:
-    """Gateway → Jobs: nothing of these jobs is to be kept. Answered ``True`` once that is journalled, or refused."""
+    """Gateway → Jobs: nothing of these is to be kept. Answered ``True`` once that is journalled, or refused."""
 
     jobs: tuple[JobId, ...]
+    sessions: tuple[JobId, ...] = ()
+
+    def facts(self) -> list[Fact]:
+        """Return what is to be journalled."""
+        sessions = [SessionRemoved(session_id=session_id) for session_id in self.sessions]
+        return [*(JobRemoved(job_id=job_id) for job_id in self.jobs), *sessions]
+
+
+NOTHING = Remove(())
 
 
 class JobLine:
@@ -36,8 +50,9 @@ class JobLine:
         self._fits = fits
         self._queue = Queue()
         self._ends: dict[str, JobState | None] = {}
-        self._paused: frozenset[str] | None = None
-        """None: not read yet, or changed since."""
+        self._paused: frozenset[str] = frozenset()
+        self._read_at: float | None = None
+        """When the pauses were read (monotonic seconds); None: not yet, or they changed since."""
 
     def __contains__(self, job_id: object) -> bool:
         """Whether this job waits here."""
@@ -62,10 +77,14 @@ class JobLine:
         """Take a job out; False when it is not here."""
         return self._queue.remove(job_id)
 
-    def stale(self) -> None:
-        """Something ended, or a pause changed, perhaps in another process: look anew at the next turn."""
+    def ended(self) -> None:
+        """Look anew at what is waited for: a job ended."""
         self._ends.clear()
-        self._paused = None
+
+    def stale(self) -> None:
+        """Look anew at everything: a pause changed, or another process may have done something."""
+        self._ends.clear()
+        self._read_at = None
 
     def turn(self) -> Turn:
         """Return which job runs next, and which never will."""
@@ -80,7 +99,8 @@ class JobLine:
         return len(self._queue) > 0 and bool(self._scopes() or self._queue.waited_for())
 
     def _scopes(self) -> frozenset[str]:
-        if self._paused is None:
+        if self._read_at is None or time.monotonic() - self._read_at > FRESH_S:
+            self._read_at = time.monotonic()
             with Reader(self._database) as reader:
                 self._paused = paused(reader)
         return self._paused

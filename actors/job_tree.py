@@ -22,11 +22,11 @@ from ..state.settings import Settings
 from .base import Handle, log
 from .git import GitError
 from .tree import in_background
-from .worktree_removal import tree_of_record
+from .worktree_removal import own_tree_of, tree_of_record
 from .worktrees import Held, Planned, Worktree, make_worktree, plan_worktree, sentences, settle_worktree
 
 GRACE_S = 900.0
-_SEALED = frozenset({Posture.WORKSPACE_WRITE.value, Posture.SANDBOXED.value})
+_SANDBOXED = frozenset({Posture.WORKSPACE_WRITE.value, Posture.SANDBOXED.value})
 """Postures whose sandbox is the work tree alone: git's own folder lies outside it, so that a delegate can't commit
 (seen: codex 0.171.0)."""
 
@@ -36,8 +36,10 @@ def own_tree(
 ) -> tuple[JobRequest, Planned | None] | Refused:
     """Return the request, with the id that the tree is named by, and the tree; None where none is wanted."""
     wanted = request.worktree
+    if request.continues is not None and not wanted:
+        return request, _continued(request, home)
     if wanted is None:
-        wanted = settings.flag("worktree") and request.verb.may_write and request.continues is None
+        wanted = settings.flag("worktree") and request.verb.may_write
     if not wanted:
         return request, None
     if request.verb.read_only:
@@ -53,13 +55,23 @@ def own_tree(
     return planned if isinstance(planned, Refused) else (request.model_copy(update={"job_id": job_id}), planned)
 
 
+def _continued(request: JobRequest, home: Home) -> Planned | None:
+    """Return the tree of the job whose conversation goes on, if it has one and worked in it."""
+    before = JobFolder(home.job_dir(request.continues or "")).read_meta()
+    tree = tree_of_record(before) if before is not None else None
+    if tree is None or before is None or before.cwd != request.cwd:
+        return None
+    return Planned(tree=tree, cwd=request.cwd, notices=(f"goes on in the work tree of {tree.branch}",))
+
+
 def ensure_tree(record: JobRecord, folder: JobFolder) -> str | None:
     """Make a job's tree if it was not made yet; return why it is not there. Blocks."""
     tree = tree_of_record(record)
     if tree is None:
         return f"its record names no work tree of ours: {printable(record.worktree or '')}"
     try:
-        if (folder.read_json(TREE) or {}).get("ready") is True or folder.last_attempt() > 0:
+        known = (folder.read_json(TREE) or {}).get("ready") is True or folder.last_attempt() > 0
+        if known or own_tree_of(record) is None:
             return None if os.path.isdir(tree.path) else f"{printable(tree.path)} was removed"  # noqa: PTH112  a look
         make_worktree(tree, record.windows.get("setup_grace", GRACE_S) or GRACE_S)
         _keep(folder, tree, None)
@@ -94,7 +106,7 @@ def _settled(record: JobRecord, folder: JobFolder) -> WorktreeSettled:
     tree = tree_of_record(record)
     if tree is None:
         return WorktreeSettled()
-    held = settle_worktree(tree, _message(record) if record.posture in _SEALED else None)
+    held = settle_worktree(tree, _message(record) if record.posture in _SANDBOXED else None)
     try:
         _keep(folder, tree, held)
     except StateError as error:

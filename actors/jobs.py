@@ -19,7 +19,6 @@ from ..messages.facts import (
     JobEnded,
     JobLaunching,
     JobOutcome,
-    JobRemoved,
 )
 from ..messages.internal import CancelJob, CancelNoticed, FactsCommitted, FactsRefused, JobFinished
 from ..messages.job import JobId, JobRecord
@@ -37,7 +36,7 @@ from .base import Handle, Query, ReplyPort, log, start
 from .cleaning import remove_folders, tidy
 from .job import Job
 from .job_hop import Moved, Waits
-from .job_line import Hold, JobLine, Remove
+from .job_line import NOTHING, Hold, JobLine, Remove
 from .journal import Append
 from .notices import Unclaimed, job_actor, pass_on_cancel
 from .second_look import look_again, may_be_revised
@@ -110,9 +109,9 @@ class _SweepDue:
 
 @dataclass(frozen=True, slots=True)
 class _Swept:
-    """Jobs that are old, whose work trees are gone."""
+    """What is old, without its work trees now."""
 
-    jobs: tuple[JobId, ...] = ()
+    old: Remove = NOTHING
 
 
 @dataclass(slots=True)
@@ -127,7 +126,7 @@ class _Waiting:
     ended: JobId | None = None
     line: bool = False
     """Whether it changes whose turn it is."""
-    removed: tuple[JobId, ...] = ()
+    removed: Remove | None = None
 
 
 class Jobs(Supervisor):
@@ -254,8 +253,8 @@ class Jobs(Supervisor):
                 self._adopt(job_id)
             case Hold(facts=held):
                 self._append(held, _Waiting(port=self._port(), line=True), may_wait=False)
-            case Remove(jobs=jobs):
-                self._remove(jobs)
+            case Remove():
+                self._remove(message)
             case CancelNoticed():
                 self._cancel_noticed(message)
             case FactsCommitted(token=token):
@@ -274,8 +273,8 @@ class Jobs(Supervisor):
                 self._leave()
             case _SweepDue():
                 self._sweep()
-            case _Swept(jobs=jobs):
-                self._swept(jobs)
+            case _Swept(old=old):
+                self._swept(old)
             case _LineDue():
                 self._looking = False
                 self._queue.stale()
@@ -317,16 +316,15 @@ class Jobs(Supervisor):
     def _port(self) -> ReplyPort | None:
         return self.query.port if isinstance(self.query, Query) else None
 
-    def _remove(self, jobs: tuple[JobId, ...]) -> None:
-        live = [job_id for job_id in jobs if self._looked_after(job_id)]
+    def _remove(self, remove: Remove) -> None:
+        live = [job_id for job_id in remove.jobs if self._is_live(job_id)]
         port = self._port()
         if live and port is not None:
             message = f"{live[0]} has not ended"
             port.set(Refused(code=RefusalCode.NOT_FINISHED, message=message, hint=f"osrc cancel {live[0]}"))
             return
-        self._unseen.difference_update(jobs)
-        removed = [JobRemoved(job_id=job_id) for job_id in jobs]
-        self._append(removed, _Waiting(port=port, line=True), may_wait=False)
+        self._unseen.difference_update(remove.jobs)
+        self._append(remove.facts(), _Waiting(port=port, line=True), may_wait=False)
 
     def _cancel(self, cancel: Cancel) -> None:
         facts = [JobCancelRequested(job_id=job_id, at_once=cancel.at_once) for job_id in cancel.jobs]
@@ -363,7 +361,7 @@ class Jobs(Supervisor):
         if waiting.ended is not None or waiting.line:
             self._queue.stale()
             self._next()
-        if waiting.removed:
+        if waiting.removed is not None:
             self._remove_folders(waiting.removed)
         if waiting.revised is not None:
             log.info("%s: judged again", waiting.revised)
@@ -420,17 +418,21 @@ class Jobs(Supervisor):
             in_background("gc", self.handle, lambda: _Swept(tidy(self.services)), otherwise=_Swept())
             self.services.clock.later(SWEEP_S, self.handle, _SweepDue())
 
-    def _swept(self, jobs: tuple[JobId, ...]) -> None:
-        old = tuple(job_id for job_id in jobs if not self._looked_after(job_id))
-        if old:
-            log.info("gc: %d jobs are older than job_ttl_days", len(old))
-            self._unseen.difference_update(old)
-            removed = [JobRemoved(job_id=job_id) for job_id in old]
-            self._append(removed, _Waiting(port=None, removed=old))
+    def _is_live(self, job_id: str) -> bool:
+        """Whether a job has not ended. One that has may still have an actor that is about to leave."""
+        record = self._record(job_id)
+        return record is not None and not record.state.terminal
 
-    def _remove_folders(self, jobs: tuple[JobId, ...]) -> None:
+    def _swept(self, old: Remove) -> None:
+        old = Remove(tuple(job_id for job_id in old.jobs if not self._is_live(job_id)), old.sessions)
+        if old.jobs or old.sessions:
+            log.info("gc: %d jobs and %d sessions are older than job_ttl_days", len(old.jobs), len(old.sessions))
+            self._unseen.difference_update(old.jobs)
+            self._append(old.facts(), _Waiting(port=None, removed=old))
+
+    def _remove_folders(self, removed: Remove) -> None:
         def work() -> _Swept:
-            remove_folders(self.services, jobs)
+            remove_folders(self.services, removed)
             return _Swept()
 
         in_background("gc", self.handle, work, otherwise=_Swept())
@@ -506,7 +508,7 @@ class Jobs(Supervisor):
 
     def _free(self, job_id: str) -> None:
         self._running.discard(job_id)
-        self._queue.stale()
+        self._queue.ended()
         self._next()
 
     def _next(self) -> None:

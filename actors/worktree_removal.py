@@ -10,6 +10,7 @@ from pathlib import Path
 
 from ..messages.job import JobRecord
 from ..state.errors import printable
+from ..state.ids import is_job_id
 from .git import GitError, ask_git, git
 from .worktrees import BRANCHES, PLACE, Worktree, admin_of, forget_worktree, locked, look_into, named
 
@@ -19,11 +20,21 @@ REMOVE_S = 300.0
 
 
 def tree_of_record(record: JobRecord) -> Worktree | None:
-    """Return the tree of a job; None where it has none, or names one that is no place of ours."""
-    path, job_id = record.worktree, record.job_id
-    if path is None or record.branch != BRANCHES + job_id or record.base is None:
+    """Return the tree that a job works in: its own, or that of the job whose conversation it goes on with.
+
+    None where it has none, or names one that is no place of ours.
+    """
+    path, branch, base = record.worktree, record.branch, record.base
+    if path is None or branch is None or base is None:
         return None
-    return Worktree(path=path, branch=record.branch, base=record.base) if path.endswith(f"/{PLACE}/{job_id}") else None
+    owner = branch.removeprefix(BRANCHES)
+    ours = branch.startswith(BRANCHES) and is_job_id(owner) and path.endswith(f"/{PLACE}/{owner}")
+    return Worktree(path=path, branch=branch, base=base) if ours else None
+
+
+def own_tree_of(record: JobRecord) -> Worktree | None:
+    """Return the tree that was made for this very job, and goes with it."""
+    return tree_of_record(record) if record.branch == BRANCHES + record.job_id else None
 
 
 def would_be_lost(tree: Worktree) -> str | None:
@@ -35,9 +46,9 @@ def would_be_lost(tree: Worktree) -> str | None:
 
 
 def _lost(tree: Worktree) -> str | None:
-    there = os.path.lexists(tree.path)
     if not Path(tree.root).is_dir():
-        return f"{printable(tree.root)} is not there: what became of its work tree can't be seen" if not there else None
+        return f"{printable(tree.root)} is not there: what became of its work tree can't be seen"
+    there = os.path.lexists(tree.path)
     tips = [_tip(tree.root, f"refs/heads/{tree.branch}")]
     if there:
         held = look_into(tree) if tips[0] else None

@@ -84,7 +84,7 @@ def _planned(cwd: str, job_id: str, base: str) -> Planned | Refused:  # noqa: PL
     seen = ask_git(cwd, ("rev-parse", "--is-bare-repository", "--is-inside-git-dir"))
     if seen.code != 0:
         if b"not a git repository" in seen.err:
-            return _refused(f"{printable(cwd)} is in no git repository", "git init, or leave --worktree out")
+            return _refused(f"{printable(cwd)} is in no git repository", "git init, or --no-worktree")
         return _refused(seen.complaint)
     bare, inside = seen.out.split()
     if b"true" in (bare, inside):
@@ -225,6 +225,8 @@ def locked(root: str, deadline: float) -> Iterator[None]:
     """
     if (wrong := _unsafe(root)) is not None:
         raise GitError(wrong)
+    if not Path(root).is_dir():
+        raise GitError(f"{printable(root)} is not there any more")
     place = Path(root, FOLDER)
     try:
         Path(root, PLACE).mkdir(parents=True, exist_ok=True)

@@ -68,6 +68,7 @@ COMMANDS: Final[dict[str, Row]] = {
     "consent": Row("Safety", "consent", "consent", "Whether cloud lanes may get work: status, grant, revoke."),
     "posture": Row("Safety", "posture", "posture", "What holds before work is handed on; what is remembered."),
     "limits": Row("Choose and pay", "limits", "limits", "Lanes that are down, and daily quotas."),
+    "tab": Row("Choose and pay", "tab", "tab", "What all runs have spent: cash, plans, tokens."),
     "sanitize": Row("Safety", "sanitize", "sanitize", "Neutral words in prose files: a report, or the change."),
     "config": Row("Set up", "config", "config", "Settings: show, get, set, path."),
     "doctor": Row("Set up", "doctor", "doctor", "Check this machine; say what to fix."),

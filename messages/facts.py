@@ -12,7 +12,7 @@ from pydantic import Field, TypeAdapter
 
 from .base import Observation
 from .job import Attempted, Cost, ExitStatus, Identity, JobId, JobRecord, Progress
-from .session import SessionFact
+from .session import GaugeWindow, SessionFact
 from .vocabulary import JobState
 
 
@@ -212,6 +212,17 @@ class QuotaExhausted(Observation):
     """Epoch seconds."""
 
 
+class GaugesRead(Observation):
+    """Job, when an attempt was over whose output had told the gauges of its plan."""
+
+    kind: Literal["limits.gauges_read"] = "limits.gauges_read"
+    lane: str
+    pool: str | None = None
+    windows: tuple[GaugeWindow, ...] = ()
+    measured_at: float
+    """Epoch seconds, no earlier than they were told."""
+
+
 class SupervisorStarted(Observation):
     """Root, once its tree is up and orphans were adopted."""
 
@@ -268,6 +279,7 @@ Fact = Annotated[
     | QuotaSet
     | QuotaCleared
     | QuotaExhausted
+    | GaugesRead
     | SupervisorStarted
     | SupervisorStopped
     | StoreRebuilt

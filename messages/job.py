@@ -96,6 +96,8 @@ class Cost(Observation):
     plan: str | None = None
     """Name of the plan whose limits were spent."""
     tokens: TokenUsage | None = None
+    tokens_of: Literal["run", "conversation"] = "run"
+    """``conversation``: the CLI counts from the conversation's beginning, earlier jobs included."""
 
 
 class Progress(Observation):
@@ -131,6 +133,8 @@ class Attempted(Observation):
     reason: str | None = None
     exit_status: ExitStatus | None = None
     cost: Cost = Cost()
+    pool: str | None = None
+    """Whose limit or money it spent."""
     ended: float | None = None
     """Epoch seconds."""
     why: str

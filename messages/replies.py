@@ -117,7 +117,9 @@ class Cleaned(Observation):
 
     kind: Literal["cleaned"] = "cleaned"
     removed: tuple[str, ...] = ()
-    """Ids."""
+    """Ids of jobs."""
+    sessions: tuple[str, ...] = ()
+    """Ids of ended sessions that went as well."""
     kept: tuple[dict[str, str], ...] = ()
     """``{"job_id", "why"}`` of those that should have gone."""
     notes: tuple[str, ...] = ()

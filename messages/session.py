@@ -106,6 +106,8 @@ class SessionRecord(Observation):
     cwd: str
     captain: str = ""
     local: bool = False
+    pool: str | None = None
+    """Whose limit it spends (``lanes/catalog/pools.py``)."""
     state: SessionState = SessionState.STARTING
     evidence: str | None = None
     """What the state was told by: a protocol's message, a pattern on the screen."""
@@ -296,8 +298,16 @@ class LimitsObserved(Observation):
     kind: Literal["limits.observed"] = "limits.observed"
     session_id: SessionId
     lane: str
+    pool: str | None = None
     rejected: bool = False
     windows: tuple[GaugeWindow, ...] = ()
+
+
+class SessionRemoved(Observation):
+    """Jobs, when an ended session was cleaned up."""
+
+    kind: Literal["session.removed"] = "session.removed"
+    session_id: JobId
 
 
 SessionFact = (
@@ -309,5 +319,6 @@ SessionFact = (
     | SessionObserved
     | SessionEnding
     | SessionEnded
+    | SessionRemoved
     | LimitsObserved
 )

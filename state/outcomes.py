@@ -5,7 +5,6 @@ No pydantic at run time: the front end uses the reading half without a superviso
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -15,11 +14,11 @@ from .reader import Reader
 if TYPE_CHECKING:
     from ..messages.facts import JobOutcome
 
-FIRST_SCHEMA = 4
+FIRST_SCHEMA = 5
 """The first that has this table."""
 MOST = 5000
 """Newest outcomes that are read: what they say does not change by more."""
-_GAUGES = 40
+_GAUGES_SCHEMA = 4
 _SAVE = """
 INSERT OR REPLACE INTO outcomes (job_id, outcome, source, kind, project, lane, model, at)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?)
@@ -69,32 +68,15 @@ def outcomes(reader: Reader, since: float) -> list[Told]:
 
 
 def gauges(reader: Reader, now: float, max_age_s: float) -> dict[str, float]:
-    """Return the fullest window of each lane's plan, in percent, as its newest fresh report told it.
+    """Return the use of each pool's fullest window, in percent, by its key, where it was read lately.
 
-    A window that has been reset since counts as unknown, not as empty.
+    A window that was reset since is unknown, not empty.
     """
+    if reader.schema < _GAUGES_SCHEMA:
+        return {}
     rows = reader.select(
-        "SELECT at, body FROM facts WHERE kind = 'limits.observed' AND at >= ? ORDER BY seq DESC LIMIT ?",
-        (now - max_age_s, _GAUGES),
+        "SELECT key, max(utilization) FROM gauges"
+        " WHERE measured_at >= ? AND (resets_at IS NULL OR resets_at > ?) AND utilization >= 0 GROUP BY key",
+        (now - max_age_s, now),
     )
-    found: dict[str, float] = {}
-    for _, body in rows:
-        try:
-            fact = json.loads(body)
-            lane, windows = str(fact["lane"]), list(fact["windows"])
-        except (ValueError, TypeError, KeyError, RecursionError):
-            continue
-        used = [share for window in windows if (share := _used(window, now)) is not None]
-        if used:
-            found.setdefault(lane, max(used))
-    return found
-
-
-def _used(window: object, now: float) -> float | None:
-    if not isinstance(window, dict):
-        return None
-    share, resets_at = window.get("utilization"), window.get("resets_at")
-    if not isinstance(share, int | float) or not 0 <= share <= 1:
-        return None
-    over = isinstance(resets_at, int | float) and resets_at <= now
-    return None if over else share * 100.0
+    return {str(key): min(100.0, 100.0 * float(used)) for key, used in rows}

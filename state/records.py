@@ -15,6 +15,7 @@ from typing import Any, assert_never
 from ..messages.facts import (
     ChildCrashed,
     Fact,
+    GaugesRead,
     JobAccepted,
     JobCancelRequested,
     JobEnded,
@@ -69,6 +70,7 @@ def apply(record: JobRecord | None, fact: Fact, at: float) -> JobRecord | None: 
             | QuotaCleared()
             | QuotaExhausted()
             | JobOutcome()
+            | GaugesRead()
             | QueuePaused()
             | QueueResumed()
         ):

@@ -23,7 +23,7 @@ def forgotten_sessions(store: Store, home: Home) -> list[SessionRecord]:
             continue
         known = store.session(session_id)
         newer = known is not None and (kept.attempt, kept.state.ended) > (known.attempt, known.state.ended)
-        if known is None or newer:
+        if (known is None and not store.was_removed(session_id)) or newer:
             found.append(kept)
     return found
 

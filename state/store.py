@@ -20,10 +20,10 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from ..messages.facts import Entry, Fact, JobAccepted, JobHopped, JobOutcome, JobRemoved
+from ..messages.facts import Entry, Fact, GaugesRead, JobAccepted, JobHopped, JobOutcome, JobRemoved
 from ..messages.job import JobRecord
-from ..messages.session import SessionFact, SessionRecord
-from . import limits_store, outcomes
+from ..messages.session import LimitsObserved, SessionFact, SessionRecord, SessionRemoved
+from . import ledger_store, limits_store, outcomes
 from .errors import DamagedStore, from_os_error, printable
 from .files import FILES, Files
 from .reader import Reader, refuse_irregular
@@ -95,6 +95,8 @@ class Store:
                 owner = getattr(fact, "session_id", None) if job_id is None else job_id
                 cursor = self._db.execute(_INSERT_FACT, (at, owner, fact.kind, shown.model_dump_json()))
                 entries.append(Entry.model_construct(seq=cursor.lastrowid or 0, at=at, fact=shown))
+                if isinstance(fact, GaugesRead | LimitsObserved):
+                    ledger_store.keep_gauges(self._db, fact, at)
                 if isinstance(fact, JobOutcome):
                     outcomes.keep(self._db, fact, at)
                 elif isinstance(fact, SessionFact):
@@ -130,6 +132,7 @@ class Store:
             if not self._db.in_transaction:
                 self._db.execute("BEGIN IMMEDIATE")
             self._save(record)
+            ledger_store.keep(self._db, None, record, record.ended or record.accepted_at)
         except TROUBLE as error:
             self.rollback()
             raise from_sqlite_error(error, self._path) from error
@@ -167,8 +170,9 @@ class Store:
         return {str(row[0]) for row in self._rows("SELECT job_id FROM jobs")}
 
     def was_removed(self, job_id: str) -> bool:
-        """Whether the journal says that this job was cleaned up."""
-        return bool(self._rows("SELECT 1 FROM facts WHERE job_id = ? AND kind = 'job.removed' LIMIT 1", job_id))
+        """Whether the journal says that this job, or this session, was cleaned up."""
+        kinds = "('job.removed', 'session.removed')"
+        return bool(self._rows(f"SELECT 1 FROM facts WHERE job_id = ? AND kind IN {kinds} LIMIT 1", job_id))  # noqa: S608  our own words
 
     def last_seq(self) -> int:
         """Return the number of the newest fact that was ever given, 0 at first."""
@@ -207,6 +211,7 @@ class Store:
             self._db.execute("DELETE FROM jobs WHERE job_id = ?", (job_id,))
             return
         limits_store.count(self._db, record, changed, at)
+        ledger_store.keep(self._db, record, changed, at)
         self._save(changed)
 
     def session(self, session_id: str) -> SessionRecord | None:
@@ -229,8 +234,13 @@ class Store:
 
     def _update_session(self, fact: SessionFact, at: float) -> None:
         record = self.session(fact.session_id)
+        if isinstance(fact, SessionRemoved):
+            if record is None or record.state.ended:
+                self._db.execute("DELETE FROM sessions WHERE session_id = ?", (fact.session_id,))
+            return
         changed = apply_session(record, fact, at)
         if changed is not None and changed is not record:
+            limits_store.count_send(self._db, fact, changed, at)
             self._save_session(changed)
 
     def _save_session(self, record: SessionRecord) -> None:
@@ -269,11 +279,12 @@ class Store:
 
     def _migrate(self, number: int, name: str, script: str, now: float) -> None:
         """Apply one file whole: a kill in the middle leaves the schema before it."""
-        self._db.executescript(
-            f"BEGIN IMMEDIATE;\n{script}\n"
-            f"INSERT INTO migrations (number, name, at) VALUES ({number}, '{name}', {now!r});\n"
-            f"PRAGMA user_version = {number};\nCOMMIT;"
-        )
+        self._db.executescript(f"BEGIN IMMEDIATE;\n{script}\n")
+        if name.endswith(ledger_store.MIGRATION):
+            ledger_store.fill(self._db)
+        self._db.execute("INSERT INTO migrations (number, name, at) VALUES (?, ?, ?)", (number, name, now))
+        self._db.execute(f"PRAGMA user_version = {number}")
+        self._db.execute("COMMIT")
 
 
 def public(fact: Fact) -> Fact:

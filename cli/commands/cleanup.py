@@ -36,7 +36,10 @@ def cleanup(options: Globals, words: tuple[str, ...], force: bool) -> int:
 @click.option("--dry-run", is_flag=True, help="Say what would go; remove nothing.")
 @click.pass_obj
 def gc(options: Globals, older_than: float | None, max_size: int | None, dry_run: bool) -> int:
-    """Remove ended jobs by age and size, with their clean and merged work trees. Unsaved work always stays."""
+    """Remove ended jobs by age and size, with clean and merged work trees, and ended sessions by age.
+
+    Work that was not committed or not merged always stays.
+    """
     reach = Reach(options)
     body = {"kind": "job.gc", "older_than_s": older_than, "most_bytes": max_size, "dry_run": dry_run}
     reply = reach.request(body)
@@ -48,12 +51,14 @@ def gc(options: Globals, older_than: float | None, max_size: int | None, dry_run
 def _show(options: Globals, reply: dict[str, Any]) -> int:
     removed, kept = list(reply.get("removed", ())), list(reply.get("kept", ()))
     if options.json:
-        shown = ("removed", "kept", "notes", "freed_bytes", "dry_run")
+        shown = ("removed", "sessions", "kept", "notes", "freed_bytes", "dry_run")
         answer_json({key: reply.get(key) for key in shown})
     else:
         word = "would be removed" if reply.get("dry_run") else "removed"
         for job_id in removed:
             answer(f"{job_id} {word}")
+        for session_id in reply.get("sessions", ()):
+            answer(f"{session_id} (session) {word}")
         for job in kept:
             answer(f"{job.get('job_id')} stays: {one_line(str(job.get('why')), 400)}")
         if not options.quiet:

@@ -33,6 +33,16 @@ INSERT INTO "facts" VALUES(22,1795000005.0,'20261118-110645-000000000005','job.p
 INSERT INTO "facts" VALUES(23,1795000005.0,'20261118-110645-000000000005','job.ended','{"kind":"job.ended","job_id":"20261118-110645-000000000005","state":"done","exit":0,"exit_status":{"code":0,"signal":null,"lost":false,"error":null},"reason":null,"outcome":"passed","progress":{"last_marker":null,"reads":0,"writes":0,"bash":0,"percent":null},"cost":{"kind":"unknown","cash_usd":null,"measured":false,"plan":null,"tokens":null},"model_observed":null,"conversation":null,"note":null,"revises":false}');
 INSERT INTO "facts" VALUES(24,1795000005.0,'20261118-110645-000000000005','job.removed','{"kind":"job.removed","job_id":"20261118-110645-000000000005"}');
 INSERT INTO "facts" VALUES(25,1795000006.0,NULL,'supervisor.child_crashed','{"kind":"supervisor.child_crashed","child":"x","error":"y","restarted":true}');
+CREATE TABLE gauges (
+    key TEXT NOT NULL,         -- as in lane_marks
+    name TEXT NOT NULL,        -- the window
+    utilization REAL NOT NULL, -- 0.0 to 1.0
+    resets_at REAL,            -- epoch seconds
+    measured_at REAL NOT NULL,
+    source TEXT NOT NULL,
+    PRIMARY KEY (key, name)
+) WITHOUT ROWID;
+INSERT INTO "gauges" VALUES('pool:claude','five_hour',0.42,1795003600.0,1795000000.5,'run');
 CREATE TABLE job_counts (
     state TEXT PRIMARY KEY NOT NULL,
     jobs INTEGER NOT NULL
@@ -74,6 +84,29 @@ CREATE TABLE lane_uses (
     PRIMARY KEY (job_id, attempt)
 ) WITHOUT ROWID;
 INSERT INTO "lane_uses" VALUES('20261118-110641-000000000001',1,'devin','glm-5-2',1795000050.0);
+CREATE TABLE ledger (
+    job_id TEXT NOT NULL,
+    attempt INTEGER NOT NULL,
+    at REAL NOT NULL,          -- epoch seconds when it was over
+    lane TEXT NOT NULL,
+    model TEXT,                -- the one that answered, else the one asked for; NULL: the lane's own default
+    group_id TEXT,
+    ok INTEGER NOT NULL,       -- 1: the job was done by this attempt
+    spent TEXT NOT NULL,       -- measured, estimated, unknown (cash); plan; local; nothing
+    pool TEXT NOT NULL,        -- whose limit or money; empty: not known
+    cash_nano INTEGER NOT NULL, -- 1e-9 USD; 0 where there is no figure
+    known INTEGER NOT NULL,    -- 1: the tokens are known
+    input INTEGER NOT NULL,
+    cached_input INTEGER NOT NULL,
+    cache_write INTEGER NOT NULL,
+    output INTEGER NOT NULL,
+    reasoning INTEGER NOT NULL,
+    total TEXT,                -- where the CLI counts whole conversations: its own count, as JSON
+    PRIMARY KEY (job_id, attempt)
+);
+INSERT INTO "ledger" VALUES('20261118-110645-000000000005',1,1795000005.0,'claude',NULL,NULL,1,'unknown','',0,0,0,0,0,0,0,NULL);
+INSERT INTO "ledger" VALUES('20261118-110641-000000000001',1,1795000001.0,'claude',NULL,NULL,1,'unknown','',0,0,0,0,0,0,0,NULL);
+INSERT INTO "ledger" VALUES('20261118-110642-000000000002',1,1795000002.0,'claude',NULL,NULL,0,'unknown','',0,0,0,0,0,0,0,NULL);
 CREATE TABLE migrations (
     number INTEGER PRIMARY KEY,
     name TEXT NOT NULL,
@@ -82,18 +115,7 @@ CREATE TABLE migrations (
 INSERT INTO "migrations" VALUES(1,'0001_initial',1795000000.0);
 INSERT INTO "migrations" VALUES(2,'0002_limits',1795000100.0);
 INSERT INTO "migrations" VALUES(3,'0003_sessions',1795000500.0);
-INSERT INTO "migrations" VALUES(4,'0004_outcomes',1795000900.0);
-CREATE TABLE outcomes (
-    job_id TEXT PRIMARY KEY NOT NULL,
-    outcome TEXT NOT NULL,     -- passed, failed, reverted
-    source TEXT NOT NULL,      -- person, check
-    kind TEXT,                 -- the kind of task, NULL where it is not known
-    project TEXT,              -- the root of its work tree
-    lane TEXT NOT NULL,
-    model TEXT NOT NULL,       -- the model's key; empty: a lane's own default
-    at REAL NOT NULL
-) WITHOUT ROWID;
-INSERT INTO "outcomes" VALUES('20261118-110641-000000000001','passed','person','code','/home/ann/project','devin','glm-5-2',1795000800.0);
+INSERT INTO "migrations" VALUES(4,'0004_ledger',1795000010.0);
 CREATE TABLE quotas (
     lane TEXT NOT NULL,        -- a lane, or "any": all of them together
     model TEXT NOT NULL,       -- the model's key; empty: a lane's own default
@@ -133,9 +155,9 @@ CREATE TRIGGER jobs_recounted AFTER UPDATE OF state ON jobs WHEN old.state <> ne
     ON CONFLICT (state) DO UPDATE SET jobs = jobs + 1;
 END;
 CREATE INDEX lane_uses_by_model ON lane_uses (model, at);
-CREATE INDEX outcomes_by_time ON outcomes (at);
 CREATE INDEX sessions_newest ON sessions (accepted_at DESC, session_id DESC);
 CREATE INDEX sessions_live ON sessions (name) WHERE ended IS NULL;
+CREATE INDEX ledger_by_time ON ledger (at);
 DELETE FROM "sqlite_sequence";
 INSERT INTO "sqlite_sequence" VALUES('facts',25);
 COMMIT;

@@ -131,7 +131,7 @@ def test_marks_denials_and_pressure_count(machine):
 def test_what_a_session_told_of_a_plan_counts_while_it_is_fresh(machine):
     def seen(share, resets_at=NOW + 9000):
         windows = (GaugeWindow(name="5h", utilization=share, resets_at=resets_at),)
-        machine.facts(LimitsObserved(session_id=job_id(9), lane="claude", windows=windows), at=NOW)
+        machine.facts(LimitsObserved(session_id=job_id(9), lane="claude", pool="claude", windows=windows), at=NOW)
 
     def cut(**more):
         ranked = machine.give(**more).advice.ranked
@@ -144,7 +144,7 @@ def test_what_a_session_told_of_a_plan_counts_while_it_is_fresh(machine):
     assert cut(OSRC_CC_PRESSURE="75", OSRC_ADVISE_CONSERVE="0") == {1.0}
     assert cut(OSRC_CONSERVE_THRESHOLD="80", OSRC_CC_PRESSURE="75") == {1.0}
     seen(0.8, NOW - 1)
-    assert cut() == {0.9}, "the window of the newer report was reset: what was told before is the newest known"
+    assert cut() == {1.0}, "a window that was reset since is unknown"
 
 
 def test_own_outcomes_move_the_choice(machine):

@@ -9,7 +9,7 @@ import pytest
 from fakes.repos import repository, run_git
 from fakes.state import job_id, record
 from outsourcerer.actors.git import GitError, ask_git, git
-from outsourcerer.actors.worktree_removal import remove_worktree, size_of, tree_of_record, would_be_lost
+from outsourcerer.actors.worktree_removal import own_tree_of, remove_worktree, size_of, tree_of_record, would_be_lost
 from outsourcerer.actors.worktrees import (
     Planned,
     locked,
@@ -295,7 +295,9 @@ def test_a_record_that_names_another_place_has_no_tree_of_ours(repo):
     terms = {"worktree": tree.path, "branch": tree.branch, "base": tree.base}
     assert tree_of_record(record(1, **terms)) == tree
     assert tree_of_record(record(1, **{**terms, "worktree": str(repo)})) is None
-    assert tree_of_record(record(2, **terms)) is None
+    assert tree_of_record(record(2, **terms)) == tree  # it goes on with the other's conversation
+    assert own_tree_of(record(2, **terms)) is None
+    assert own_tree_of(record(1, **terms)) == tree
     assert tree_of_record(record(1, **{**terms, "branch": "main"})) is None
     assert tree_of_record(record(1)) is None
 

@@ -39,6 +39,7 @@ KNOWN = {
     "actors/delegates/chat_client.py": ({"httpx.Client"}, "inside a delegate"),
     # Without any work of a person's.
     "actors/host.py": ({"subprocess.run"}, "a CLI's version or status"),
+    "actors/git.py": ({"subprocess.run"}, "git on the person's repository: no push, no fetch, no hook"),
     "actors/tree_snapshot.py": ({"subprocess.run"}, "git, on this machine"),
     "actors/work_tree.py": ({"subprocess.run"}, "whether bubblewrap works"),
     "actors/local_servers.py": ({"httpx.Client"}, "which models a server lists"),

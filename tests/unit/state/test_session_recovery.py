@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fakes.state import NOW
-from outsourcerer.messages.session import SessionAccepted, SessionEnded, SessionRecord
+from outsourcerer.messages.session import SessionAccepted, SessionEnded, SessionRecord, SessionRemoved
 from outsourcerer.messages.vocabulary import SessionState
 from outsourcerer.state.home import Home
 from outsourcerer.state.recovery import open_or_rebuild
@@ -50,6 +50,21 @@ def test_an_end_that_the_store_forgot_is_taken_from_the_folder(tmp_path):
     assert store.session(ONE) == ended
     store.append([SessionAccepted(session_id=TWO, record=live.model_copy(update={"session_id": TWO}))], NOW)
     store.commit()
+    store.close()
+
+
+def test_one_that_was_removed_never_comes_back_and_a_live_one_is_not_removed(tmp_path):
+    home = Home(tmp_path / "home")
+    home.preflight()
+    kept(home, ONE, state="exited", ended=NOW + 5)
+    live = kept(home, TWO, state="idle")
+    store, _ = open_or_rebuild(home, NOW)
+    store.append([SessionRemoved(session_id=ONE), SessionRemoved(session_id=TWO)], NOW)
+    store.commit()
+    assert (store.session(ONE), store.session(TWO)) == (None, live)
+    store.close()
+    store, _ = open_or_rebuild(home, NOW)  # its folder is still there: somebody was killed before it was removed
+    assert store.session(ONE) is None
     store.close()
 
 
