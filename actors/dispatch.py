@@ -19,6 +19,8 @@ from .. import __version__
 from ..messages.commands import (
     COMMAND,
     Everything,
+    FanoutCancel,
+    FanoutSubmit,
     FollowEvents,
     FollowJobs,
     Hello,
@@ -40,9 +42,20 @@ from ..messages.commands import (
     ViewLimits,
 )
 from ..messages.facts import FACT, Entry
+from ..messages.group import FanoutRequest
 from ..messages.job import Identity, JobRequest
 from ..messages.refusals import RefusalCode, Refused
-from ..messages.replies import Accepted, AdviceView, Event, JobViews, Reply, Stopping, StreamEnded, SupervisorState
+from ..messages.replies import (
+    Accepted,
+    AdviceView,
+    Event,
+    JobViews,
+    Plan,
+    Reply,
+    Stopping,
+    StreamEnded,
+    SupervisorState,
+)
 from ..messages.sentences import what_is_wrong
 from ..messages.session import (
     SessionRelaunch,
@@ -63,6 +76,7 @@ from . import cleaning, limit_commands, outcome_telling, queue_commands
 from .advising import Place, Question, give
 from .attempt import keep_promise
 from .base import Stop, ask, log
+from .group_desk import GroupDesk
 from .host import decode_environment
 from .intake import Draft, create, draft, forget_spool, preview, read_plan, settings_of
 from .jobs import Adopt, Cancel, Submit
@@ -124,6 +138,7 @@ class Dispatcher:
         self.activity = Activity()
         self._book = book
         self._sessions = SessionDesk(services, book)
+        self._groups = GroupDesk(services, self._draft, self._preview)
         self._socket = socket
         self._max_jobs = max_jobs
         self._started_at = time.time()
@@ -174,6 +189,10 @@ class Dispatcher:
                 yield from self._follow_events(command)
             case LimitsSet() | LimitsClear() | ViewLimits():
                 yield limit_commands.answer(command, self.services, self._book.registry())
+            case FanoutSubmit():
+                yield self._submit_group(command.request, dry_run=command.dry_run)
+            case FanoutCancel():
+                yield self._groups.cancel(command.group_id, at_once=command.at_once)
             case SessionStart() | SessionSend() | SessionSteer() | SessionRelaunch() | SessionStop() | ViewSessions():
                 yield self._sessions.answer(command)
             case JobTellOutcome(job=job):
@@ -215,9 +234,7 @@ class Dispatcher:
             return named
         request = named
         if dry_run:
-            services = self.services
-            lanes = self._book.registry()
-            return planned(preview(request, services.home, lanes, models=services.models, limits=services.limits))
+            return planned(self._preview(request))
         decided = self._draft(request)
         if isinstance(decided, Refused):
             return decided
@@ -225,6 +242,17 @@ class Dispatcher:
             return self.services.admission.admit(decided.settings) or self._take(decided)
         finally:
             self.services.limits.give_back(decided.marker_id)  # from its commit on, the store counts the run
+
+    def _submit_group(self, request: FanoutRequest, *, dry_run: bool) -> Reply:
+        common = self._after_named(request.common)
+        if isinstance(common, Refused):
+            return common
+        return self._groups.submit(request.model_copy(update={"common": common}), dry_run=dry_run)
+
+    def _preview(self, request: JobRequest) -> Plan | Refused:
+        """Return what a job would come to. Changes nothing."""
+        services = self.services
+        return preview(request, services.home, self._book.registry(), models=services.models, limits=services.limits)
 
     def _draft(self, request: JobRequest) -> Draft | Refused:
         """Decide about a job and hold a run of its quotas for it. Others may take the last one."""

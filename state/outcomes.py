@@ -14,7 +14,7 @@ from .reader import Reader
 if TYPE_CHECKING:
     from ..messages.facts import JobOutcome
 
-FIRST_SCHEMA = 5
+FIRST_SCHEMA = 6
 """The first that has this table."""
 MOST = 5000
 """Newest outcomes that are read: what they say does not change by more."""

@@ -39,6 +39,7 @@ from ..messages.facts import (
     SupervisorStarted,
     SupervisorStopped,
 )
+from ..messages.group import FanoutAccepted, FanoutCancelRequested, FanoutEnded, FanoutMemberReleased
 from ..messages.job import Attempted, Cost, JobRecord, Progress
 from ..messages.session import SessionFact
 from ..messages.vocabulary import JobState
@@ -70,6 +71,9 @@ def apply(record: JobRecord | None, fact: Fact, at: float) -> JobRecord | None: 
             | QuotaCleared()
             | QuotaExhausted()
             | JobOutcome()
+            | FanoutAccepted()
+            | FanoutCancelRequested()
+            | FanoutEnded()
             | GaugesRead()
             | QueuePaused()
             | QueueResumed()
@@ -86,6 +90,7 @@ def apply(record: JobRecord | None, fact: Fact, at: float) -> JobRecord | None: 
             | JobEnding()
             | JobHopped()
             | JobHeld()
+            | FanoutMemberReleased()
         ):
             if record is None or record.state.terminal:
                 return record
@@ -133,7 +138,8 @@ def _changes(  # noqa: C901, PLR0911  one flat match
     | JobCancelRequested
     | JobEnding
     | JobHopped
-    | JobHeld,
+    | JobHeld
+    | FanoutMemberReleased,
     at: float,
 ) -> dict[str, Any]:
     """Return what ``fact`` changes in a live record."""
@@ -158,6 +164,8 @@ def _changes(  # noqa: C901, PLR0911  one flat match
             return {"cancel_requested": True}
         case JobEnding():
             return {} if record.ending else {"ending": fact.cause}
+        case FanoutMemberReleased():
+            return {"parked": False} if record.parked else {}
         case JobHopped():
             terms = {name: getattr(fact.record, name) for name in _TERMS}
             return {**_UNSEEN, **terms, "hops": _with(record, fact.over)}

@@ -43,6 +43,14 @@ CREATE TABLE gauges (
     PRIMARY KEY (key, name)
 ) WITHOUT ROWID;
 INSERT INTO "gauges" VALUES('pool:claude','five_hour',0.42,1795003600.0,1795000000.5,'run');
+CREATE TABLE groups (
+    group_id TEXT PRIMARY KEY NOT NULL,
+    label TEXT,
+    accepted_at REAL NOT NULL,
+    ended REAL,                -- NULL while a member is live
+    record TEXT NOT NULL       -- the whole record as JSON
+);
+INSERT INTO "groups" VALUES('fanout-20261118-110639-000000000001','nightly',1795000001.0,1795000050.0,'{"group_id":"fanout-20261118-110639-000000000001","label":"nightly","verb":"run","cwd":"/work tree/ünï","most":4,"capped":true,"members":[{"job_id":"20261118-110641-000000000001","label":"one","lane":"claude"}],"refused":[],"accepted_at":1795000001.0,"cancel_requested":false,"ended":1795000050.0,"owner":null}');
 CREATE TABLE job_counts (
     state TEXT PRIMARY KEY NOT NULL,
     jobs INTEGER NOT NULL
@@ -116,18 +124,7 @@ INSERT INTO "migrations" VALUES(1,'0001_initial',1795000000.0);
 INSERT INTO "migrations" VALUES(2,'0002_limits',1795000100.0);
 INSERT INTO "migrations" VALUES(3,'0003_sessions',1795000500.0);
 INSERT INTO "migrations" VALUES(4,'0004_ledger',1795000010.0);
-INSERT INTO "migrations" VALUES(5,'0005_outcomes',1795000900.0);
-CREATE TABLE outcomes (
-    job_id TEXT PRIMARY KEY NOT NULL,
-    outcome TEXT NOT NULL,     -- passed, failed, reverted
-    source TEXT NOT NULL,      -- person, check
-    kind TEXT,                 -- the kind of task, NULL where it is not known
-    project TEXT,              -- the root of its work tree
-    lane TEXT NOT NULL,
-    model TEXT NOT NULL,       -- the model's key; empty: a lane's own default
-    at REAL NOT NULL
-) WITHOUT ROWID;
-INSERT INTO "outcomes" VALUES('20261118-110641-000000000001','passed','person','code','/home/ann/project','devin','glm-5-2',1795000800.0);
+INSERT INTO "migrations" VALUES(5,'0005_groups',1795000700.0);
 CREATE TABLE quotas (
     lane TEXT NOT NULL,        -- a lane, or "any": all of them together
     model TEXT NOT NULL,       -- the model's key; empty: a lane's own default
@@ -167,7 +164,8 @@ CREATE TRIGGER jobs_recounted AFTER UPDATE OF state ON jobs WHEN old.state <> ne
     ON CONFLICT (state) DO UPDATE SET jobs = jobs + 1;
 END;
 CREATE INDEX lane_uses_by_model ON lane_uses (model, at);
-CREATE INDEX outcomes_by_time ON outcomes (at);
+CREATE INDEX groups_newest ON groups (accepted_at DESC, group_id DESC);
+CREATE INDEX groups_live ON groups (accepted_at) WHERE ended IS NULL;
 CREATE INDEX sessions_newest ON sessions (accepted_at DESC, session_id DESC);
 CREATE INDEX sessions_live ON sessions (name) WHERE ended IS NULL;
 CREATE INDEX ledger_by_time ON ledger (at);
