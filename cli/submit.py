@@ -48,6 +48,7 @@ def job_request(options: Globals, verb: str, task: str, flags: dict[str, Any]) -
         "priority": flags["priority"] or None,
         "wait_limit": flags["wait_limit"] or None,
         **_grants(flags["grants"]),
+        "no_advise": flags.get("no_advise") or None,
         "trust_lane": flags["trust_lane"] is not None or None,
         "cloud_ack": options.cloud_ack or None,
         "environment": environment(),
@@ -148,7 +149,7 @@ def submit(reach: Reach, request: dict[str, Any], *, dry_run: bool = False) -> R
             if attempt == _ATTEMPTS - 1 or not _is_gone(error.pid):
                 raise
         except CliError as error:
-            if error.code == "consent_needed" and not dry_run and _agrees(reach.options, request, error):
+            if error.code == "consent_needed" and not dry_run and agrees(reach.options, request, error):
                 request.pop("task_file", None)
                 request |= {"task": task, "cloud_ack": True}
                 return _submit(reach, request, dry_run=False)
@@ -162,7 +163,7 @@ def submit(reach: Reach, request: dict[str, Any], *, dry_run: bool = False) -> R
     raise AssertionError("unreachable")
 
 
-def _agrees(options: Globals, request: dict[str, Any], error: CliError) -> bool:
+def agrees(options: Globals, request: dict[str, Any], error: CliError) -> bool:
     """Ask the person at this terminal, if there is one, whether work may leave this machine."""
     if options.json or options.quiet or request.get("cloud_ack"):
         return False

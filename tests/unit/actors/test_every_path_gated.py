@@ -46,7 +46,7 @@ GATED = {
 
 NEVER = {
     "status", "watch", "wait", "events", "result", "logs", "explain", "classify", "cancel", "pause",
-    "cleanup", "gc", "supervisor", "models",
+    "cleanup", "gc", "supervisor", "models", "advise", "mode", "outcome",
     "lanes", "limits", "tab", "consent", "posture", "sanitize", "config", "completion", "help",
 }  # fmt: skip
 """Commands that start no delegate."""
