@@ -11,12 +11,10 @@ import click
 from ..gauges import gauge_name, gauge_source, gauge_words, known, max_age_s
 from ..options import Command, Globals
 from ..output import answer, answer_json, say
-from ..place import home_root
+from ..place import full_home, home_root
 from ..preferences import number
 from ..render.lines import age
 from ..render.plain import one_line
-
-_MODES = ("auto", "manual", "hybrid")
 
 
 @click.command(cls=Command)
@@ -60,7 +58,7 @@ def brief(options: Globals) -> None:
             "lane": advice.lane,
             "why": advice.why,
         },
-        "mode": _mode(root),
+        "mode": _mode(options),
     }
     if options.json:
         answer_json(shown)
@@ -84,16 +82,10 @@ def _store(root: str, now: float) -> tuple[list[Any], list[dict[str, Any]], list
         return [], [], [error.message]
 
 
-def _mode(root: str) -> str | None:
-    """Return the driving mode that is remembered; None where none was chosen."""
-    from ...state.errors import StateError  # noqa: PLC0415 - not for the help
-    from ...state.files import read_private  # noqa: PLC0415 - as above
+def _mode(options: Globals) -> str | None:
+    from ...state.driving_mode import read_mode  # noqa: PLC0415 - not for the help
 
-    try:
-        word = (read_private(f"{root}/mode", 64) or b"").decode("utf-8", "replace").strip().lower()
-    except (OSError, StateError):
-        return None
-    return word if word in _MODES else None
+    return read_mode(full_home(os.environ, options.home))
 
 
 def _lines(shown: dict[str, Any], now: float) -> list[str]:
