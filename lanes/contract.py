@@ -90,7 +90,7 @@ class Host:
     catalogue: tuple[str, ...] = ()
     """What the lane's CLI listed of its own models when it was last asked (``Lane.listing``)."""
     own_servers: tuple[str, ...] | None = ()
-    """What the lane's CLI lists of MCP servers that it would start (``Lane.own_servers``); None: it was asked in vain."""
+    """What the lane's CLI lists of MCP servers that it would start (``Lane.own_servers``); None: it was no answer."""
     embedded_model: str | None = None
     """Path of the demo model's GGUF, where it is installed."""
     embedded_runtime: bool = False
