@@ -27,6 +27,7 @@ from ..lanes.walls import Fence, behind, said
 from ..messages.job import Cost, Identity, JobRecord, JobRequest
 from ..messages.refusals import RefusalCode, Refused
 from ..messages.replies import Plan
+from ..messages.session import SessionRecord
 from ..messages.vocabulary import Effort, JobState
 from ..state.errors import StateError
 from ..state.files import read_private
@@ -208,7 +209,8 @@ def _decide(  # noqa: C901, PLR0911, PLR0913, PLR0917  one refusal after the oth
     asked = _asked(request, home)
     if isinstance(asked, Refused):
         return asked
-    request, text, conversation = asked
+    request, text, taken_up = asked
+    conversation = taken_up.conversation if taken_up is not None else None
     models = models or ModelBook(home)
     resolved = choose(request, registry, models, environment, settings, limits=limits)
     if isinstance(resolved, Refused):
@@ -217,7 +219,7 @@ def _decide(  # noqa: C901, PLR0911, PLR0913, PLR0917  one refusal after the oth
     if isinstance(lane, Refused):
         return lane
     refused = check_verb(request, lane, registry) or check_denied(resolved, settings)
-    refused = refused or (check_lane(lane, registry) if conversation else None)
+    refused = refused or (check_lane(lane, registry, taken_up) if conversation else None)
     if refused is not None:
         return refused
     seen = effective(environment, settings, secrets="server" in lane.needs)
@@ -249,17 +251,18 @@ def _admitted(found: Draft, limits: LimitBook | None) -> Draft | Refused:
     return replace(found, wake_at=wait.until, plan=found.plan.model_copy(update={"notices": notices}))
 
 
-def _asked(request: JobRequest, home: Home) -> tuple[JobRequest, str, str | None] | Refused:
-    """Return the request on its own terms or an earlier job's, the task's text, and the conversation to go on with."""
+def _asked(request: JobRequest, home: Home) -> tuple[JobRequest, str, JobRecord | SessionRecord | None] | Refused:
+    """Return the request on its own terms or an earlier one's, the task's text, and what it goes on with."""
     text = task_text(request, home)
     if isinstance(text, Refused):
         return text
     before = earlier(request, home)
-    taken = taken_over(request, before) if isinstance(before, JobRecord) else before or request
+    if isinstance(before, Refused):
+        return before
+    taken = request if before is None else taken_over(request, before)
     if isinstance(taken, Refused):
         return taken
-    conversation = before.conversation if isinstance(before, JobRecord) else None
-    return check_cwd(taken.cwd) or (taken, text, conversation)
+    return check_cwd(taken.cwd) or (taken, text, before)
 
 
 def _plan(  # noqa: PLR0913, PLR0917  the parts of one draft
@@ -375,10 +378,13 @@ def create(  # noqa: PLR0913  the machine comes in by name
     *,
     umask: int,
     owner: Identity | None = None,
+    group: tuple[str, int] | None = None,
     now: float | None = None,
     random: Callable[[int], bytes] = os.urandom,
 ) -> tuple[JobRecord, JobFolder]:
     """Make the job's folder and its record. ``owner`` is the command that supervises it itself.
+
+    A member of a ``group`` (its id, and how many of it run at a time) is parked: it waits there for its turn.
 
     Raises StateError; then nothing is left behind. Raises PermissionError for a draft that did not pass the gate.
     """
@@ -396,6 +402,8 @@ def create(  # noqa: PLR0913  the machine comes in by name
             if draft_.tree is not None and draft_.tree.tree.branch.endswith(job_id):  # it is named by this very id
                 raise StateError("state_damaged", f"there is a job {job_id} already", "try again") from None
     record = record_of(draft_, job_id, at, owner)
+    if group is not None:
+        record = record.model_copy(update={"group_id": group[0], "group_most": group[1], "parked": True})
     try:
         _fill(folder, draft_, umask)
         request = keepable(draft_.request, draft_.task_text, draft_.environment)

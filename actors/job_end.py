@@ -170,4 +170,6 @@ def cost_of(record: JobRecord, evidence: Evidence | None, settled: CostSettled |
         record.cost.kind == "metered" and settled is not None and settled.measured
     )
     usage = evidence.usage if evidence else None
-    return record.cost.model_copy(update={"cash_usd": cash, "measured": measured, "tokens": usage})
+    whole = evidence is not None and evidence.usage_whole
+    seen = {"cash_usd": cash, "measured": measured, "tokens": usage, "tokens_of": "conversation" if whole else "run"}
+    return record.cost.model_copy(update=seen)

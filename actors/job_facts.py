@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..lanes.evidence import Evidence
-from ..messages.facts import Fact, JobEnding, JobLaunching, JobProgressed, JobSpawned, JobStateChanged
+from ..messages.facts import Fact, GaugesRead, JobEnding, JobLaunching, JobProgressed, JobSpawned, JobStateChanged
 from ..messages.job import JobRecord
+from ..messages.session import GaugeWindow
 from ..state.job_machine import (
     RUNNING_STATES,
     Announce,
@@ -46,3 +47,17 @@ def progress_of(record: JobRecord, evidence: Evidence) -> JobProgressed:
         model_observed=evidence.model,
         conversation=evidence.conversation,
     )
+
+
+def gauges_of(record: JobRecord, evidence: Evidence, ended_at: float | None) -> list[Fact]:
+    """Return what an attempt's output told of its plan, if anything. When it ended must be known: it tells the age."""
+    if evidence.limit is None or ended_at is None:
+        return []
+    windows = tuple(
+        GaugeWindow(name=window.name, utilization=window.utilization, resets_at=window.resets_at)
+        for window in evidence.limit.windows
+        if window.utilization is not None
+    )
+    if not windows:
+        return []
+    return [GaugesRead(lane=record.lane, pool=record.pool, windows=windows, measured_at=ended_at)]

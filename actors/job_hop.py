@@ -154,6 +154,7 @@ def over(  # noqa: PLR0913  what an attempt leaves, by name
         reason=verdict.reason,
         exit_status=status,
         cost=cost,
+        pool=record.pool,
         ended=ended,
         why=why,
     )

@@ -141,15 +141,16 @@ def admit(
     return refusal(found, lane, model, pinned=request.model is not None)
 
 
-def refusal(found: Hindrance, lane: str, model: str | None, *, pinned: bool) -> Refused:
-    """Return the refusal of a job that a limit is in the way of, with what helps."""
+def refusal(found: Hindrance, lane: str, model: str | None, *, pinned: bool, waits: bool = True) -> Refused:
+    """Return the refusal of what a limit is in the way of, with what helps. ``waits``: whether it could wait."""
     what = f"{model or 'the default model'} on {lane}: " if found.kind == "cap" else f"the lane {lane} is "
     kept = f"; {model} was named and is not replaced" if pinned else ""
     clear = f"osrc limits clear {lane}" + (f" {model or 'default'}" if found.kind == "cap" else "")
+    wait = "--wait-limit waits for it; " if waits else ""
     return Refused(
         code=RefusalCode.QUOTA_FULL if found.kind == "cap" else RefusalCode.LANE_DOWN,
         message=f"{what}{found.sentence}{kept}",
-        hint=f"--wait-limit waits for it; another lane or model with --lane or -m; if it is not so: {clear}",
+        hint=f"{wait}another lane or model with --lane or -m; if it is not so: {clear}",
     )
 
 

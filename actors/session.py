@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, assert_never
 
 from ..messages.facts import Fact
-from ..messages.internal import FactsCommitted, FactsRefused
+from ..messages.internal import FactsCommitted, FactsRefused, LimitSettled
 from ..messages.refusals import RefusalCode, Refused
 from ..messages.session import (
     SessionEnded,
@@ -46,6 +46,7 @@ from .holders import HolderError, end_session, knock, start_holder
 from .journal import Append
 from .recheck import Asks, look_again
 from .services import Services
+from .session_limits import LimitWatch, limit_met
 from .session_names import SessionNoticed
 from .session_reading import Tail, read_news
 from .tree import in_background
@@ -135,6 +136,7 @@ class Session(Actor):
         self._close_at: float | None = None
         self._turns = record.turns
         self._ending_all = False
+        self._watch = LimitWatch()
 
     # --- start and recovery
 
@@ -218,6 +220,8 @@ class Session(Actor):
                     log.error("%s: processes that would not end: %s", self.record.session_id, survivors)
                 self._read(last=True)
                 self._step(TreeGone(survivors))
+            case LimitSettled():
+                pass  # the mark is for who comes next; this one goes on as its program lets it
             case FactsCommitted(token=token):
                 done = self._pending.pop(token, None)
                 self._ports.pop(token, None)
@@ -329,6 +333,9 @@ class Session(Actor):
             self._turns = news.turns
             if news.facts:
                 self._append(news.facts)
+            if (met := self._watch.read(events)) is not None:
+                now, settings = self.services.clock.now().wall, self.services.settings
+                self.services.directory.tell("limits", limit_met(met, self.record, self.handle, now, settings))
             for seen in news.seen[-1:]:
                 self._step(seen)
             with contextlib.suppress(StateError):

@@ -32,6 +32,7 @@ from .gate import Passed, pass_gate
 from .host import decode_environment
 from .intake import read_plan_file, settings_of
 from .lane_book import LaneBook
+from .limit_book import refusal
 from .recheck import GATE, Asks, dispatch_again
 from .services import Services
 from .session import Give, Given, StopSession, ended
@@ -43,6 +44,7 @@ ASK_S = 30.0
 SHOWN_CHARS = 4000
 """So much of what was sent is kept in the journal."""
 PLAN = "plan.json"
+_GIVEN = "SELECT 1 FROM facts WHERE job_id = ? AND kind = 'session.given' AND json_extract(body, '$.send_id') = ?"
 
 
 class SessionDesk:
@@ -84,13 +86,29 @@ class SessionDesk:
         if request.session_id is not None and not dry_run and (known := self._asked_before(request.session_id)):
             return known
         home, lanes, models = self.services.home, self._book.registry(), self.services.models
+        limits = self.services.limits
         if dry_run:
-            return planned(preview_session(request, home, lanes, models=models))
-        draft = draft_session(request, home, lanes, models=models)
+            return planned(preview_session(request, home, lanes, models=models, limits=limits))
+        draft = draft_session(request, home, lanes, models=models, limits=limits)
         if not isinstance(draft, Refused):
             draft = self.services.admission.admit(draft.settings) or draft
         if isinstance(draft, Refused):
             return draft
+        if request.task is None:
+            return self._begin(draft)
+        held = request.session_id or os.urandom(8).hex()
+        try:
+            return self._room(held, draft.lane.name, draft.resolved.model) or self._begin(draft)
+        finally:
+            limits.give_back(held)  # from its commit on, the store counts it
+
+    def _room(self, held: str, lane: str, model: str | None) -> Refused | None:
+        """Hold one run of the model's quotas for one prompt, or refuse."""
+        full = self.services.limits.take(held, lane, model)
+        return None if full is None else refusal(full, lane, model, pinned=False, waits=False)
+
+    def _begin(self, draft: SessionDraft) -> Reply:
+        request = draft.request
         record, folder = create_session(draft, self.services.home, umask=self.services.umask)
         folder.write_json(PLAN, draft.plan.model_dump(mode="json"))
         named = request.name is not None
@@ -147,10 +165,24 @@ class SessionDesk:
         if isinstance(permit, Refused):
             return permit
         entry = {"text": command.text, "interrupt": command.interrupt}
-        given = self._give(
-            command.session, Give(command.send_id, "send", entry, shown_text(command.text), len(command.text))
-        )
+        give = Give(command.send_id, "send", entry, shown_text(command.text), len(command.text))
+        try:
+            given = self._full(command) or self._give(command.session, give)
+        finally:
+            self.services.limits.give_back(command.send_id)
         return given.model_copy(update={"disclosure": permit.disclosure}) if isinstance(given, IsGiven) else given
+
+    def _full(self, command: SessionSend) -> Refused | None:
+        """Refuse what a full quota has no room for, unless it was given before: then it is not given again."""
+        record = self._record(command.session)
+        if isinstance(record, Refused):
+            return record
+        refused = self._room(command.send_id, record.lane, record.model)
+        if refused is None:
+            return None
+        with Reader(self.services.home.database) as reader:
+            known = reader.select(_GIVEN, (command.session, command.send_id))
+        return None if known else refused
 
     def _pass(self, command: SessionSend) -> Passed | Refused:
         """Let what is sent pass the gate: its words, and what the session may read by now."""

@@ -34,6 +34,7 @@ from .holders import runtime_place
 from .host import decode_environment, host_for
 from .intake import effective, environment_of, settings_of, with_verdict
 from .intake_checks import as_utf8, check_cwd
+from .limit_book import LimitBook, refusal
 from .model_book import ModelBook
 from .notices import notices_path
 from .own_servers import with_own_servers
@@ -77,10 +78,15 @@ class SessionDraft:
 
 
 def draft_session(
-    request: SessionRequest, home: Home, registry: Registry, *, models: ModelBook | None = None
+    request: SessionRequest,
+    home: Home,
+    registry: Registry,
+    *,
+    models: ModelBook | None = None,
+    limits: LimitBook | None = None,
 ) -> SessionDraft | Refused:
     """Decide everything about a session and let it pass the gate, or refuse. Creates no session."""
-    found = _decide(request, home, registry, models)
+    found = _decide(request, home, registry, models, limits)
     if isinstance(found, Refused):
         return found
     permit = pass_gate(found.dispatch)
@@ -91,15 +97,20 @@ def draft_session(
 
 
 def preview_session(
-    request: SessionRequest, home: Home, registry: Registry, *, models: ModelBook | None = None
+    request: SessionRequest,
+    home: Home,
+    registry: Registry,
+    *,
+    models: ModelBook | None = None,
+    limits: LimitBook | None = None,
 ) -> Plan | Refused:
     """Return what ``draft_session`` would come to, with the gate's verdict. Changes nothing at all."""
-    found = _decide(request, home, registry, models)
+    found = _decide(request, home, registry, models, limits)
     return found if isinstance(found, Refused) else with_verdict(found.plan, found.dispatch)
 
 
 def _decide(  # noqa: C901, PLR0911 - one refusal after the other
-    request: SessionRequest, home: Home, registry: Registry, models: ModelBook | None
+    request: SessionRequest, home: Home, registry: Registry, models: ModelBook | None, limits: LimitBook | None
 ) -> SessionDraft | Refused:
     try:
         environment = decode_environment(request.environment)
@@ -117,7 +128,7 @@ def _decide(  # noqa: C901, PLR0911 - one refusal after the other
     request = _with_defaults(_on_its_terms(request, earlier), settings)
     if (refused := check_cwd(request.cwd)) is not None:
         return refused
-    resolved = choose(_as_job(request), registry, models or ModelBook(home), environment, settings)
+    resolved = choose(_as_job(request), registry, models or ModelBook(home), environment, settings, limits=limits)
     if isinstance(resolved, Refused):
         return resolved
     lane = registry.get(resolved.lane)
@@ -125,7 +136,7 @@ def _decide(  # noqa: C901, PLR0911 - one refusal after the other
         return lane
     transport = choose_transport(request, lane, registry)
     if isinstance(transport, Refused):
-        return transport
+        return transport.model_copy(update={"message": "; ".join((transport.message, *resolved.notices))})
     if (refused := check_denied(resolved, settings)) is not None:
         return refused
     seen = effective(environment, settings, secrets="server" in lane.needs)
@@ -142,6 +153,10 @@ def _decide(  # noqa: C901, PLR0911 - one refusal after the other
     launch = lane.sessions[transport](task, host)
     if isinstance(launch, Refused):
         return launch
+    pool = (launch.billing or lane.billing).pool
+    hindered = limits.hindrance(lane.name, pool, resolved.model) if limits is not None else None
+    if hindered is not None:
+        return refusal(hindered, lane.name, resolved.model, pinned=request.model is not None, waits=False)
     return SessionDraft(
         request=request,
         lane=lane,
@@ -345,6 +360,7 @@ def _record(draft: SessionDraft, session_id: str, at: float) -> SessionRecord:
         cwd=request.cwd,
         captain=request.captain,
         local=lane.locality is Locality.LOCAL,
+        pool=(draft.launch.billing or lane.billing).pool,
         conversation=draft.conversation,
         given=0 if request.task is None else 1,
         continues=request.continues,

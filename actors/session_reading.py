@@ -126,6 +126,7 @@ def _limits(record: SessionRecord, event: Mapping[str, Any]) -> LimitsObserved:
     return LimitsObserved(
         session_id=record.session_id,
         lane=record.lane,
+        pool=record.pool,
         rejected=event.get("rejected") is True,
         windows=tuple(windows[:16]),
     )

@@ -46,9 +46,9 @@ def would_be_lost(tree: Worktree) -> str | None:
 
 
 def _lost(tree: Worktree) -> str | None:
-    there = os.path.lexists(tree.path)
     if not Path(tree.root).is_dir():
-        return f"{printable(tree.root)} is not there: what became of its work tree can't be seen" if not there else None
+        return f"{printable(tree.root)} is not there: what became of its work tree can't be seen"
+    there = os.path.lexists(tree.path)
     tips = [_tip(tree.root, f"refs/heads/{tree.branch}")]
     if there:
         held = look_into(tree) if tips[0] else None

@@ -61,6 +61,8 @@ class Evidence:
     """The last whole message."""
     spoken_chars: int = 0
     usage: TokenUsage | None = None
+    usage_whole: bool = False
+    """Whether ``usage`` counts the conversation from its beginning."""
     by_model: tuple[tuple[str, TokenUsage], ...] = ()
     cash_usd: float | None = None
     generations: tuple[str, ...] = ()
@@ -128,7 +130,8 @@ def fold(evidence: Evidence, event: LaneEvent) -> Evidence:  # noqa: C901, PLR09
         case UsageReported():
             by_model = tuple(event.by_model.items()) or evidence.by_model
             cash = evidence.cash_usd if event.cash_usd is None else event.cash_usd
-            return replace(evidence, usage=event.usage, by_model=by_model, cash_usd=cash)
+            whole = event.whole_conversation
+            return replace(evidence, usage=event.usage, usage_whole=whole, by_model=by_model, cash_usd=cash)
         case GenerationNamed():
             return _generated(evidence, event.generation)
         case ConversationStarted():

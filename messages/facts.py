@@ -11,8 +11,9 @@ from typing import Annotated, Literal
 from pydantic import Field, TypeAdapter
 
 from .base import Observation
+from .group import FanoutAccepted, FanoutCancelRequested, FanoutEnded, FanoutMemberReleased
 from .job import Attempted, Cost, ExitStatus, Identity, JobId, JobRecord, Progress
-from .session import SessionFact
+from .session import GaugeWindow, SessionFact
 from .vocabulary import JobState
 
 
@@ -195,6 +196,17 @@ class QuotaExhausted(Observation):
     """Epoch seconds."""
 
 
+class GaugesRead(Observation):
+    """Job, when an attempt was over whose output had told the gauges of its plan."""
+
+    kind: Literal["limits.gauges_read"] = "limits.gauges_read"
+    lane: str
+    pool: str | None = None
+    windows: tuple[GaugeWindow, ...] = ()
+    measured_at: float
+    """Epoch seconds, no earlier than they were told."""
+
+
 class SupervisorStarted(Observation):
     """Root, once its tree is up and orphans were adopted."""
 
@@ -245,11 +257,16 @@ Fact = Annotated[
     | QueuePaused
     | QueueResumed
     | SessionFact
+    | FanoutAccepted
+    | FanoutMemberReleased
+    | FanoutCancelRequested
+    | FanoutEnded
     | LaneDown
     | LaneUp
     | QuotaSet
     | QuotaCleared
     | QuotaExhausted
+    | GaugesRead
     | SupervisorStarted
     | SupervisorStopped
     | StoreRebuilt

@@ -94,6 +94,8 @@ class Cost(Observation):
     plan: str | None = None
     """Name of the plan whose limits were spent."""
     tokens: TokenUsage | None = None
+    tokens_of: Literal["run", "conversation"] = "run"
+    """``conversation``: the CLI counts from the conversation's beginning, earlier jobs included."""
 
 
 class Progress(Observation):
@@ -129,6 +131,8 @@ class Attempted(Observation):
     reason: str | None = None
     exit_status: ExitStatus | None = None
     cost: Cost = Cost()
+    pool: str | None = None
+    """Whose limit or money it spent."""
     ended: float | None = None
     """Epoch seconds."""
     why: str
@@ -185,6 +189,10 @@ class JobRecord(Observation):
     """Whose limit a run spends (``lanes/catalog/pools.py``)."""
     hops: tuple[Attempted, ...] = ()
     """Earlier attempts, oldest first; what stands elsewhere in the record is of the newest."""
+    group_most: int | None = None
+    """Most members of its group that run at the same time: kept here too, so that a lost group can be made anew."""
+    parked: bool = False
+    """Whether it waits for its turn in its group, and is not to be started before."""
     wake_at: float | None = None
     """Epoch seconds until which the job waits for a limit to end; None: it waits for none."""
     marker_id: str | None = Field(default=None, repr=False)

@@ -149,6 +149,8 @@ class UsageReported(Observation):
     kind: Literal["usage_reported"] = "usage_reported"
     usage: TokenUsage
     by_model: dict[str, TokenUsage] = Field(default_factory=dict)
+    whole_conversation: bool = False
+    """Whether it counts what earlier runs of the conversation used, too."""
     cash_usd: float | None = None
     """What the CLI itself says it would cost at list price. Never a receipt."""
 

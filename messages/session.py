@@ -106,6 +106,8 @@ class SessionRecord(Observation):
     cwd: str
     captain: str = ""
     local: bool = False
+    pool: str | None = None
+    """Whose limit it spends (``lanes/catalog/pools.py``)."""
     state: SessionState = SessionState.STARTING
     evidence: str | None = None
     """What the state was told by: a protocol's message, a pattern on the screen."""
@@ -296,6 +298,7 @@ class LimitsObserved(Observation):
     kind: Literal["limits.observed"] = "limits.observed"
     session_id: SessionId
     lane: str
+    pool: str | None = None
     rejected: bool = False
     windows: tuple[GaugeWindow, ...] = ()
 

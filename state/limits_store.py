@@ -10,6 +10,7 @@ import sqlite3
 from ..messages.facts import Fact, LaneDown, LaneUp, QuotaCleared, QuotaExhausted, QuotaSet
 from ..messages.job import JobRecord
 from ..messages.model_names import canonical
+from ..messages.session import SessionAccepted, SessionFact, SessionGiven, SessionRecord
 from .limits import ANY, Mark, Quota, stronger
 from .limits_reader import MARK_ROWS, mark_of
 
@@ -53,6 +54,18 @@ def count(db: sqlite3.Connection, before: JobRecord | None, after: JobRecord, at
     elif begins and after.wake_at is None:
         attempt = max(after.attempt, 1)
         db.execute(_COUNT, (after.job_id, attempt, after.lane, canonical(after.model), at))
+
+
+def count_send(db: sqlite3.Connection, fact: SessionFact, record: SessionRecord, at: float) -> None:
+    """Count a prompt that a session is given, like a run: by its number in the session."""
+    if isinstance(fact, SessionAccepted):
+        number = record.given
+    elif isinstance(fact, SessionGiven) and fact.op == "send":
+        number = fact.number
+    else:
+        return
+    if number:
+        db.execute(_COUNT, (record.session_id, number, record.lane, canonical(record.model), at))
 
 
 def keep_quota(db: sqlite3.Connection, quota: Quota) -> None:

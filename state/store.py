@@ -20,10 +20,11 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from ..messages.facts import Entry, Fact, JobAccepted, JobHopped, JobRemoved
+from ..messages.facts import Entry, Fact, GaugesRead, JobAccepted, JobHopped, JobRemoved
+from ..messages.group import GroupFact
 from ..messages.job import JobRecord
-from ..messages.session import SessionFact, SessionRecord, SessionRemoved
-from . import limits_store
+from ..messages.session import LimitsObserved, SessionFact, SessionRecord, SessionRemoved
+from . import groups_store, ledger_store, limits_store
 from .errors import DamagedStore, from_os_error, printable
 from .files import FILES, Files
 from .reader import Reader, refuse_irregular
@@ -92,11 +93,15 @@ class Store:
             for fact in facts:
                 shown = public(fact)
                 job_id = getattr(fact, "job_id", None)
-                owner = getattr(fact, "session_id", None) if job_id is None else job_id
+                owner = job_id or getattr(fact, "session_id", None) or getattr(fact, "group_id", None)
                 cursor = self._db.execute(_INSERT_FACT, (at, owner, fact.kind, shown.model_dump_json()))
                 entries.append(Entry.model_construct(seq=cursor.lastrowid or 0, at=at, fact=shown))
+                if isinstance(fact, GaugesRead | LimitsObserved):
+                    ledger_store.keep_gauges(self._db, fact, at)
                 if isinstance(fact, SessionFact):
                     self._update_session(fact, at)
+                elif isinstance(fact, GroupFact):
+                    groups_store.keep(self._db, fact, at)
                 elif job_id is not None:
                     self._update(job_id, fact, at)
                 else:
@@ -128,6 +133,7 @@ class Store:
             if not self._db.in_transaction:
                 self._db.execute("BEGIN IMMEDIATE")
             self._save(record)
+            ledger_store.keep(self._db, None, record, record.ended or record.accepted_at)
         except TROUBLE as error:
             self.rollback()
             raise from_sqlite_error(error, self._path) from error
@@ -206,6 +212,7 @@ class Store:
             self._db.execute("DELETE FROM jobs WHERE job_id = ?", (job_id,))
             return
         limits_store.count(self._db, record, changed, at)
+        ledger_store.keep(self._db, record, changed, at)
         self._save(changed)
 
     def session(self, session_id: str) -> SessionRecord | None:
@@ -234,6 +241,7 @@ class Store:
             return
         changed = apply_session(record, fact, at)
         if changed is not None and changed is not record:
+            limits_store.count_send(self._db, fact, changed, at)
             self._save_session(changed)
 
     def _save_session(self, record: SessionRecord) -> None:
@@ -272,11 +280,12 @@ class Store:
 
     def _migrate(self, number: int, name: str, script: str, now: float) -> None:
         """Apply one file whole: a kill in the middle leaves the schema before it."""
-        self._db.executescript(
-            f"BEGIN IMMEDIATE;\n{script}\n"
-            f"INSERT INTO migrations (number, name, at) VALUES ({number}, '{name}', {now!r});\n"
-            f"PRAGMA user_version = {number};\nCOMMIT;"
-        )
+        self._db.executescript(f"BEGIN IMMEDIATE;\n{script}\n")
+        if name.endswith(ledger_store.MIGRATION):
+            ledger_store.fill(self._db)
+        self._db.execute("INSERT INTO migrations (number, name, at) VALUES (?, ?, ?)", (number, name, now))
+        self._db.execute(f"PRAGMA user_version = {number}")
+        self._db.execute("COMMIT")
 
 
 def public(fact: Fact) -> Fact:

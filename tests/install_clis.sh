@@ -20,6 +20,8 @@ cline  cline                       3.0.65
 droid  droid                       0.215.0
 copilot @github/copilot           1.0.102
 pi     @mariozechner/pi-coding-agent 0.73.1
+claude-agent-acp @agentclientprotocol/claude-agent-acp 0.101.0
+codex-acp @agentclientprotocol/codex-acp 2.6.0
 '
 
 into=${OSRC_TEST_CLIS:-${XDG_CACHE_HOME:-$HOME/.cache}/outsourcerer-clis}
@@ -33,7 +35,9 @@ add() {
     [ "$(cat "$into/$name/installed" 2>/dev/null || true)" = "$package" ] && return 0
     mkdir -p "$into/$name"
     [ -f "$into/$name/package.json" ] || echo '{"private": true}' > "$into/$name/package.json"
-    npm install --prefix "$into/$name" --no-audit --no-fund --loglevel=error "$package" < /dev/null
+    # The adapters bring a CLI of their own, of up to 300 MB, as an optional dependency; ours are told to use the one here.
+    case $name in *-acp) leave=--omit=optional ;; *) leave= ;; esac
+    npm install --prefix "$into/$name" --no-audit --no-fund --loglevel=error $leave "$package" < /dev/null
     ln -sf "../$name/node_modules/.bin/$name" "$into/bin/$name"
     "$into/bin/$name" --version < /dev/null
     echo "$package" > "$into/$name/installed"

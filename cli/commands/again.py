@@ -1,4 +1,4 @@
-"""``osrc continue``: go on with the conversation of an earlier job."""
+"""``osrc continue``: go on with the conversation of an earlier job, or of an ended session."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _RECENT = 200
 
 
 @click.command("continue", cls=Command)
-@click.argument("words", metavar="[JOB] TASK", nargs=-1)
+@click.argument("words", metavar="[JOB|SESSION] TASK", nargs=-1)
 @click.option("--bg", "background", is_flag=True, help="Detach: print the job's id and return.")
 @task_options
 @click.pass_obj
@@ -31,6 +31,9 @@ def again(options: Globals, /, words: tuple[str, ...], background: bool, **flags
     JOB is an id, a prefix of one or a label; without it, the newest job of this folder that can be
     continued. It becomes a new job, whose object names the earlier one (continues).
 
+    SESSION is the name or id of a session that has ended. Its conversation goes on in a job that only reads: a job
+    can't ask, as the session did. osrc session relaunch goes on in it live; one that runs takes osrc session send.
+
     TASK is one argument in quotes, - for stdin, or --task-file F. Text after -- is never an option.
     """
     most = 1 if flags["task_file"] is not None else 2
@@ -39,14 +42,16 @@ def again(options: Globals, /, words: tuple[str, ...], background: bool, **flags
     token, rest = (words[0], words[1:]) if len(words) == most else (None, words)
     task = read_task(rest, flags["task_file"])
     reach = Reach(options)
-    job = named(reach, (token,))[0] if token is not None else _last(reach, flags["cwd"])
+    job = _named(reach, token) if token is not None else _last(reach, flags["cwd"])
     if flags["cwd"] is not None and token is not None:
         raise click.UsageError("A conversation goes on in the folder of its job: leave --cwd out.")
     flags["cwd"] = str(job.get("cwd"))
     flags["lane"] = flags["lane"] or str(job.get("lane"))
-    request = job_request(options, str(job.get("verb")), task, flags) | {"continues": str(job["job_id"])}
+    earlier = str(job.get("job_id") or job["session_id"])
+    request = job_request(options, str(job.get("verb") or "run"), task, flags) | {"continues": earlier}
     if not options.quiet:
-        say(f"continues {job['job_id']}")
+        live = "" if "job_id" in job else f", only reading (osrc session relaunch {earlier} goes on in it live)"
+        say(f"continues {earlier}{live}")
     if background:
         return detach_request(options, reach, request, dry_run=flags["dry_run"])
     reply = submit(reach, request, dry_run=flags["dry_run"])
@@ -55,6 +60,21 @@ def again(options: Globals, /, words: tuple[str, ...], background: bool, **flags
     from ..following import run_to_end  # noqa: PLC0415 - not needed to detach
 
     return run_to_end(reach, str(reply["job_id"]), reply.get("plan") or {})
+
+
+def _named(reach: Reach, token: str) -> dict[str, Any]:
+    """Return the job, or else the session, that a word means."""
+    try:
+        return named(reach, (token,))[0]
+    except CliError as error:
+        if error.code != "no_such_job":
+            raise
+        from ..sessions import is_named  # noqa: PLC0415 - most go on with a job
+        from ..sessions import named as named_session  # noqa: PLC0415 - as above
+
+        if not is_named(reach, token):
+            raise
+        return named_session(reach, token)
 
 
 def _asked_in(job: dict[str, Any]) -> str:

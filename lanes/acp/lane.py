@@ -36,6 +36,7 @@ PREFIX = "acp:"
 HINT = 'name the agent\'s command, for example: --lane "acp:gemini --acp"'
 TESTED: Mapping[str, tuple[str, ...]] = {
     "claude-agent-acp": ("0.101.0",),
+    "codex-acp": ("2.6.0",),
     "gemini": ("0.61.0",),
     "qwen": ("0.24.4",),
 }

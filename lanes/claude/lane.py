@@ -11,6 +11,7 @@ from ..failures import classify
 from ..launching import cli_readiness
 from ..vehicles.claude_code.argv import BINARY, INSTALL, MIN_VERSION, RESUME, TESTED_VERSIONS, VERBS
 from ..vehicles.claude_code.events import ClaudeParser
+from .adapter import ADAPTER, over
 from .argv import plan
 from .session import native
 from .terminal import terminal
@@ -60,11 +61,12 @@ LANE = Lane(
     # It reports its retries, but a turn may think for minutes between two events.
     liveness=Liveness(first_output_s=180.0),
     credential_files=CREDENTIALS,
+    executables=(ADAPTER,),
     default_tier=Tier.FRONTIER,
     skills=Road.BUNDLE,
     mcp=True,
     resume=RESUME,
-    sessions={"native": native, "pty": terminal},
+    sessions={"native": native, "acp": over, "pty": terminal},
     plan=plan,
     parser=parser,
     classify=classify,

@@ -9,6 +9,7 @@ from ..failures import classify
 from ..launching import cli_readiness
 from ..vehicles.codex_cli.argv import BINARY, INSTALL, MIN_VERSION, RESUME, TESTED_VERSIONS, VERBS
 from ..vehicles.codex_cli.events import CodexParser
+from .adapter import ADAPTER, over
 from .argv import plan
 from .session import native
 from .terminal import terminal
@@ -51,10 +52,11 @@ LANE = Lane(
     effort=EffortSupport.NATIVE,
     billing=CHATGPT_PLAN,
     credential_files=CREDENTIALS,
+    executables=(ADAPTER,),
     default_tier=Tier.FRONTIER,
     skills=Road.BUNDLE,
     resume=RESUME,
-    sessions={"native": native, "pty": terminal},
+    sessions={"native": native, "acp": over, "pty": terminal},
     plan=plan,
     parser=parser,
     classify=classify,

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fakes.real_clis import World
+from fakes.real_clis import World, why_absent
 from fakes.signed_in import MODELS, sign_in
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300)]
@@ -26,6 +26,8 @@ class Case:
     """What is different between them."""
 
     transport: str = "acp"
+    adapter: str | None = None
+    """The program that speaks ACP for the lane's CLI, where that is no default of the lane's."""
     asks: bool = True
     switch: str | None = None
     """A model to switch to."""
@@ -53,6 +55,8 @@ CASES = {
         environ={"CLINE_API_KEY": "test", "CLINE_PROVIDER": "openai-compatible"},
     ),
     "droid": Case(names_model=False, environ={"FACTORY_API_KEY": "fk-test"}),
+    "claude:adapter": Case(adapter="claude-agent-acp", switch="haiku"),
+    "codex:adapter": Case(adapter="codex-acp", names_model=False),
 }
 
 
@@ -85,13 +89,20 @@ def writing(path: Path, *, shell: bool) -> dict[str, str]:
 
 @pytest.mark.parametrize("name", CASES)
 def test_a_session_with_the_real_cli(make_world: Callable[[list[dict[str, Any]]], World], name: str) -> None:
-    case = CASES[name]
+    case, name = CASES[name], name.partition(":")[0]
+    if case.adapter is not None and (reason := why_absent(case.adapter)) is not None:
+        pytest.skip(reason)
     world = make_world([])
     talking = Talking(world, sign_in(world, name) | case.environ | {"OSRC_POLL": "0.5"})
     if name == "droid":  # without a key, its default model must be one's own
         place = world.root / "home" / ".factory" / "settings.json"
         default = {"sessionDefaultSettings": {"model": MODELS["droid"]}}
         place.write_text(json.dumps(json.loads(place.read_text()) | default))
+    if name == "claude":  # the folder's own settings would send it elsewhere: they are not read
+        (world.repo / ".claude").mkdir()
+        elsewhere = {"env": {"ANTHROPIC_BASE_URL": "http://127.0.0.1:9"}}
+        (world.repo / ".claude" / "settings.json").write_text(json.dumps(elsewhere))
+        (world.repo / "CLAUDE.md").write_text("The word of this folder is mulberry.")
     yes, no = (world.repo / "yes.txt", world.repo / "no.txt")
     world.server.steps = [
         {"text": "I will write.", "calls": [writing(yes, shell=case.shell)]},
@@ -101,6 +112,7 @@ def test_a_session_with_the_real_cli(make_world: Callable[[list[dict[str, Any]]]
     ]
     model = MODELS[name] if case.model == "" else case.model
     words = ("-m", model) if model is not None else ()
+    words += ("--transport", case.transport) if case.adapter is not None else ()
     code, reply = talking.osrc("start", "--lane", name, "--name", "one", *words, "Write yes.txt.")
     assert code == 0, reply
     assert reply["session"]["transport"] == case.transport
@@ -112,6 +124,7 @@ def test_a_session_with_the_real_cli(make_world: Callable[[list[dict[str, Any]]]
     talking.until(lambda: any(event["type"] == "end" for event in talking.told()))
     talking.until(lambda: talking.osrc("read", "one", "--state")[1]["state"] == "idle")
     told = talking.told()
+    assert name != "claude" or "mulberry" in world.server.main_requests[0].text
     assert yes.read_text() == "hello\n"
     assert [event["tool"] for event in told if event["type"] == "tool"][:1] == ["execute" if case.shell else "write"]
     assert "It is written." in "".join(event["text"] for event in told if event["type"] == "text")

@@ -5,6 +5,7 @@ Each user message is a command:
     say WORDS     answers with them
     ask WORDS     asks whether it may run them; says "allowed" or "denied"
     work          stays at work until it is interrupted
+    spent         ends its turn with its plan's limit
     die           leaves with exit code 3 in the middle of its turn
     stray         starts a child that ignores TERM and hang-ups, in a session of its own
     stay          from now on ignores its closed stdin and TERM
@@ -106,6 +107,9 @@ def turn(text: str) -> None:
         case "work":
             say("working")
             work()
+            return
+        case "spent":
+            result("You've hit your usage limit.", is_error=True)
             return
         case "die":
             sys.exit(3)

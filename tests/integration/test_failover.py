@@ -6,6 +6,7 @@ import time
 
 import pytest
 from fakes.lanes_that_fail import answers, lane, lost, spent, starts
+from fakes.repos import repository
 from fakes.supervised import Supervised, until
 
 TEN = 10
@@ -105,6 +106,18 @@ def test_mutating_work_is_handed_over_with_a_note(home):
     assert "[handoff]" in told
     assert "the plan's limit is used up" in told
     assert "[handoff]" not in (home.folder(record["job_id"]) / "attempts" / "1" / "prompt.md").read_text()
+
+
+def test_a_job_that_is_moved_goes_on_in_its_own_work_tree(home):
+    repo = repository(home.scratch / "repo")
+    lane(home.root, "first", {"write": "half.txt", "content": "half"}, spent())
+    lane(home.root, "spare", {"write": "whole.txt", "content": "whole"}, *answers())
+    record = home.ended(home.ok("bg", "edit", "--worktree", "--", "write it", cwd=repo).strip())
+    assert (record["state"], record["lane"], len(record["hops"])) == ("done", "spare", 1)
+    assert record["cwd"] == record["worktree"] == f"{repo}/.outsourcerer/worktrees/{record['job_id']}"
+    assert "half.txt, whole.txt" in record["note"]
+    assert not (repo / "half.txt").exists()
+    assert len(list((repo / ".outsourcerer/worktrees").iterdir())) == 1
 
 
 def test_no_key_is_kept_with_a_job_and_a_later_supervisor_moves_it_all_the_same(home):

@@ -140,6 +140,36 @@ def test_two_captains_and_a_lost_start_race(sessions: Sessions) -> None:
     sessions.ok("stop", "one")
 
 
+def test_a_spent_plan_a_quota_and_a_conversation_that_goes_on(sessions: Sessions) -> None:
+    one = sessions.start("--name", "fix", "say hello")
+    home = sessions.home
+    sessions.until_state(one, "idle")
+    told = home.osrc("continue", "fix", "and now?")
+    assert (told.returncode, b"osrc session send fix" in told.stderr) == (1, True), told.stderr
+    # Its plan's limit marks the lane for who comes next; the session itself is left alone.
+    assert sessions.osrc("send", "fix", "spent", "--wait").returncode == 1
+    until(lambda: home.facts("limits.lane_down"), "the limit was marked")
+    refused = sessions.osrc("start", "--lane", "claude", "say x")
+    assert (refused.returncode, b"the lane claude is down until" in refused.stderr) == (1, True), refused.stderr
+    assert b"--wait-limit" not in refused.stderr
+    home.ok("limits", "clear", "claude")
+    # Every prompt counts as a run: two were given, and a third is let in, once.
+    home.ok("limits", "set", "claude", "default", "3/day")
+    assert sessions.ok("send", "fix", "--wait", "say third") == "third"
+    refused = sessions.osrc("send", "fix", "say fourth")
+    assert (refused.returncode, b"its daily quota is" in refused.stderr) == (1, True), refused.stderr
+    assert sessions.osrc("start", "--lane", "claude").returncode == 1
+    home.ok("limits", "clear", "claude", "default")
+    assert sessions.given() == ["say hello", "spent", "say third"]
+    # Once it has ended, a job goes on with what was said in it, and only reads.
+    ended = json.loads(sessions.ok("stop", "fix", "--json"))["session"]
+    shown = home.osrc("continue", one, "and now?", "--dry-run", "--json")
+    assert shown.returncode == 0, shown.stderr
+    plan = json.loads(shown.stdout)["plan"]
+    assert (plan["verb"], plan["cwd"], ended["conversation"] in plan["argv"]) == ("run", ended["cwd"], True)
+    assert f"osrc session relaunch {one}".encode() in shown.stderr
+
+
 def test_nothing_outlives_a_session_however_it_clings(sessions: Sessions) -> None:
     sessions.start("stay")
     stray = int(sessions.ok("send", "stray", "--wait"))

@@ -6,6 +6,7 @@ import json
 import os
 from pathlib import Path
 
+import pytest
 from fakes.osrc_process import parsed, shown
 from fakes.repos import repository, run_git
 from fakes.supervised import Supervised, until
@@ -41,6 +42,7 @@ def ended_session(home: Supervised) -> Path:
     return folder.path
 
 
+@pytest.mark.timeout(300)
 def test_forty_jobs_edit_one_repository_at_once_and_no_commit_is_lost(home: Supervised) -> None:
     repo = repository(home.scratch / "a repo", files={"shared.txt": "line\n"})
     (repo / "own.txt").write_text("the person's own")
@@ -55,19 +57,25 @@ def test_forty_jobs_edit_one_repository_at_once_and_no_commit_is_lost(home: Supe
         steps.insert(0, {"write": "shared.txt", "content": f"{number}\n"})
         verb = "research" if sealed else "edit"
         jobs.append(home.bg(*steps, verb=verb, words=("--worktree",), cwd=repo))
-    for number, job_id in enumerate(jobs):
-        record = home.ended(job_id, 240)
+    records = [home.ended(job_id, 240) for job_id in jobs]
+    form = "%(refname:short)%00%(objectname)%00%(parent)%00%(subject)"
+    rows = run_git(repo, "for-each-ref", f"--format={form}", "refs/heads/outsourcerer/").splitlines()
+    branches = {name: rest for name, *rest in (row.split("\0") for row in rows)}
+    assert len(branches) == FORTY
+    for number, record in enumerate(records):
+        job_id, tree = record["job_id"], Path(record["worktree"])
         assert record["state"] == "done?", record
-        assert record["base"] == before[0]
-        branch = f"outsourcerer/{job_id}"
-        assert (record["branch"], record["worktree"]) == (branch, f"{repo}/.outsourcerer/worktrees/{job_id}")
-        assert run_git(repo, "rev-list", "--count", f"{before[0]}..{branch}") == "1", record
-        assert run_git(repo, "show", f"{branch}:{number}.txt") == f"{number}.txt"
-        assert run_git(repo, "show", f"{branch}:shared.txt") == f"{number}"
-        ours = run_git(repo, "log", "-1", "--format=%B", branch)
-        assert (job_id in ours) == (number % 2 == 1)
+        assert (record["base"], record["branch"]) == (before[0], f"outsourcerer/{job_id}")
+        assert tree == repo / ".outsourcerer/worktrees" / job_id
+        head, parent, subject = branches[record["branch"]]
+        assert parent == before[0]  # one commit on the base, no other job's among them
+        assert subject == (f"{job_id}: research by fake" if number % 2 else f"{number}.txt")
         kept = json.loads((home.folder(job_id) / "worktree.json").read_bytes())
-        assert (kept["ahead"], kept["dirty"], kept["head_sha"]) == (1, False, run_git(repo, "rev-parse", branch))
+        assert (kept["ahead"], kept["dirty"], kept["head_sha"]) == (1, False, head), record["note"]
+        assert [(tree / name).read_text() for name in ("shared.txt", f"{number}.txt")] == [
+            f"{number}\n",
+            f"{number}.txt\n",
+        ]
     assert (run_git(repo, "rev-parse", "HEAD"), run_git(repo, "status", "--porcelain")) == before
     run_git(repo, "fsck", "--strict")
 
@@ -178,4 +186,8 @@ def test_a_tree_that_cannot_be_made_ends_its_job_with_the_reason(home: Supervise
     assert record["state"] == "failed"
     assert record["reason"] == f"worktree: {repo} is not there any more"
     assert not repo.exists()
-    home.ok("cleanup", job_id)
+    stays = home.osrc("cleanup", job_id)
+    assert stays.returncode == 1
+    assert b"can't be seen" in stays.stderr
+    home.ok("cleanup", "--force", job_id)
+    assert home.records() == []

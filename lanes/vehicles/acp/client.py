@@ -7,6 +7,7 @@ one. Seen with gemini 0.61, qwen 0.24.4, opencode 1.18.33, copilot 1.0.102, clin
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -22,7 +23,10 @@ OPENING = frozenset({"initialize", "session/new", "session/load", "session/resum
 
 
 class AcpTalk(BaseTalk):
-    """One session. Options: ``cwd``, ``model``, ``effort``, ``conversation`` (the session to load), ``name``."""
+    """One session. Options: ``cwd``, ``model``, ``effort``, ``conversation`` (the session to load), ``name``, ``meta``.
+
+    ``meta`` is an object as JSON, and goes with the request that opens the session.
+    """
 
     def __init__(self, options: Options) -> None:
         """Nothing was said yet."""
@@ -142,6 +146,8 @@ class AcpTalk(BaseTalk):
             self.fatal = f"it speaks version {told.get('protocolVersion')!r} of the protocol, not {VERSION}"
             return
         where: dict[str, Any] = {"cwd": self.options.get("cwd"), "mcpServers": []}
+        if meta := self.options.get("meta"):
+            where["_meta"] = json.loads(meta)
         earlier = self.options.get("conversation")
         if not earlier:
             self._request("session/new", where)
@@ -182,7 +188,10 @@ class AcpTalk(BaseTalk):
                 return
             self._todo.append(request)
         effort = self.options.get("effort")
-        if effort and (chosen := _effort_option(opened, effort)) is not None:
+        chosen = _effort_option(opened, effort) if effort else None
+        if effort and chosen is None:
+            self.tell("notice", text=f"this agent takes no effort {effort}: it goes on with its own")
+        if chosen is not None:
             params = {"sessionId": self._session, "configId": chosen[0], "value": chosen[1]}
             self._todo.append(("session/set_config_option", params))
 

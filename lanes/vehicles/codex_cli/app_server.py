@@ -257,7 +257,9 @@ class CodexTalk(BaseTalk):
             used = as_number(row.get("usedPercent"))
             if row:
                 share = None if used is None else used / 100
-                windows.append({"name": name, "utilization": share, "resets_at": as_number(row.get("resetsAt"))})
+                windows.append(
+                    {"name": _window(row) or name, "utilization": share, "resets_at": as_number(row.get("resetsAt"))}
+                )
         self.tell("limits", rejected=limits.get("rateLimitReachedType") is not None, windows=windows)
 
     def _usage(self, total: Mapping[str, Any]) -> None:
@@ -280,6 +282,11 @@ class CodexTalk(BaseTalk):
         self.turn, self._turn_id, self._stop_at_once = 0, None, 0
         self._changes.clear()
         self.state("idle", "turn/completed")
+
+
+def _window(row: Mapping[str, Any]) -> str | None:
+    """Return what a window of this length is called everywhere; None for another."""
+    return {300: "five_hour", 10080: "seven_day"}.get(as_count(row.get("windowDurationMins")) or 0)
 
 
 def _name(kind: str, item: Mapping[str, Any]) -> str:

@@ -161,7 +161,8 @@ class CodexParser(JsonLinesParser):
 
     def _completed(self, item: Mapping[str, Any], events: list[LaneEvent]) -> None:
         if (usage := _usage(as_object(item.get("usage")))) is not None:
-            events.append(UsageReported(usage=usage))
+            # Seen with 0.171.0: a resumed thread's usage begins with what its earlier turns used.
+            events.append(UsageReported(usage=usage, whole_conversation=True))
         self.end_turn(TurnEnded(ok=True, text=self._answer), events)
 
     def _failed(self, item: Mapping[str, Any], events: list[LaneEvent]) -> None:

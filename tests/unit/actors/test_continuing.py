@@ -11,7 +11,8 @@ from outsourcerer.lanes.registry import all_lanes, builtin
 from outsourcerer.messages.facts import JobAccepted
 from outsourcerer.messages.job import JobRecord, JobRequest
 from outsourcerer.messages.refusals import RefusalCode, Refused
-from outsourcerer.messages.vocabulary import Effort, JobState, Verb
+from outsourcerer.messages.session import SessionAccepted, SessionRecord
+from outsourcerer.messages.vocabulary import Effort, JobState, SessionState, Verb
 from outsourcerer.state.job_folder import JobFolder
 from outsourcerer.state.store import Store
 
@@ -90,6 +91,49 @@ def test_a_conversation_does_not_change_lanes(home):
     assert isinstance(refused, Refused)
     assert refused.code is RefusalCode.LANE_CONFLICT
     assert isinstance(taken_over(request(one.job_id, lane="claude"), one), JobRequest)
+
+
+def session(home, **fields) -> SessionRecord:
+    fixed = {
+        "session_id": record(3).job_id,
+        "name": "fix",
+        "lane": "claude",
+        "vehicle": "claude",
+        "transport": "native",
+    }
+    fixed |= {"cwd": "/srv", "accepted_at": 1.0, "state": SessionState.EXITED, "conversation": "0198-abc"}
+    one = SessionRecord(**{**fixed, "model": "opus", **fields})
+    store = Store.open(home.database, now=1.0)
+    store.append([SessionAccepted(session_id=one.session_id, record=one)], 1.0)
+    store.commit()
+    store.close()
+    return one
+
+
+def test_an_ended_session_goes_on_in_a_job_that_only_reads(home):
+    one = session(home)
+    assert earlier(request(one.session_id), home) == one
+    taken = taken_over(request(one.session_id), one)
+    assert isinstance(taken, JobRequest)
+    assert (taken.lane, taken.cwd, taken.model, taken.verb) == ("claude", "/srv", "opus", Verb.RUN)
+    refused = check_lane(builtin("cline"), all_lanes({}), one)
+    assert refused is not None
+    assert f"osrc session relaunch {one.session_id}" in (refused.hint or "")
+
+
+@pytest.mark.parametrize(
+    ("fields", "code", "hint"),
+    [
+        ({"state": SessionState.IDLE}, RefusalCode.NOT_FINISHED, "osrc session send fix"),
+        ({"conversation": None}, RefusalCode.NO_RESULT, "osrc session relaunch"),
+        ({"conversation": "--yolo"}, RefusalCode.NO_RESULT, "osrc session relaunch"),
+    ],
+)
+def test_a_session_that_does_not_says_which_command_does(home, fields, code, hint):
+    found = earlier(request(session(home, **fields).session_id), home)
+    assert isinstance(found, Refused)
+    assert found.code is code
+    assert hint in (found.hint or "")
 
 
 def test_a_lane_that_can_not_says_why_and_who_can():

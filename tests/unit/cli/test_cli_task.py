@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from outsourcerer.cli.errors import CliError
-from outsourcerer.cli.options import Duration
+from outsourcerer.cli.options import Age, Duration, Size
 from outsourcerer.cli.task import checked, read_task
 
 
@@ -99,3 +99,21 @@ def test_no_durations(word: str) -> None:
 
 def test_zero_where_it_means_one_check() -> None:
     assert Duration(zero=True).convert("0", None, None) == 0
+
+
+@pytest.mark.parametrize(("word", "seconds"), [("3", 259200), ("12h", 43200), ("0", 0), ("0.5", 43200), ("90s", 90)])
+def test_a_bare_age_is_days(word: str, seconds: float) -> None:
+    assert Age().convert(word, None, None) == seconds
+
+
+@pytest.mark.parametrize(
+    ("word", "count"), [("0", 0), ("500", 500), ("1k", 1024), ("1.5M", 1572864), ("2GiB", 2**31), ("1tb", 2**40)]
+)
+def test_sizes(word: str, count: int) -> None:
+    assert Size().convert(word, None, None) == count
+
+
+@pytest.mark.parametrize("word", ["", "-1", "much", "1e9", "1 P", "٣", "1" * 30])
+def test_no_sizes(word: str) -> None:
+    with pytest.raises(click.BadParameter, match="not a size"):
+        Size().convert(word, None, None)

@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 from outsourcerer.lanes.contract import Host, SessionLaunch, SessionTask
 from outsourcerer.lanes.folder_settings import FolderFile, Form, harm
 from outsourcerer.lanes.registry import builtin
+from outsourcerer.messages.refusals import Refused
 from outsourcerer.messages.session import Transport
+from outsourcerer.messages.vocabulary import Effort
 
 JSON = FolderFile(path="x.json", form=Form.JSON, names=frozenset({"ui", "model"}))
 ENV = FolderFile(path=".env", form=Form.DOTENV, names=frozenset({"GEMINI_", "GOOGLE_"}))
@@ -70,6 +72,28 @@ def test_a_claude_session_reads_the_persons_settings_alone(transport: Transport)
     trusting = builtin("claude").sessions[transport](task, replace(host, trust_folder=True))
     assert isinstance(trusting, SessionLaunch)
     assert "--setting-sources=user" not in trusting.argv
+
+
+def test_a_claude_session_behind_its_adapter_does_so_too_on_the_persons_own_program() -> None:
+    there = {"claude": "/bin/claude", "claude-agent-acp": "/bin/claude-agent-acp"}
+    host = Host(environment={}, executables=there)
+    over = builtin("claude").sessions["acp"]
+    launch = over(SessionTask(cwd="/w", model="m", effort=Effort.MINIMAL), host)
+    assert isinstance(launch, SessionLaunch)
+    assert launch.env_set["CLAUDE_CODE_EXECUTABLE"] == "/bin/claude"
+    told = json.loads(launch.options["meta"] or "")["claudeCode"]["options"]
+    assert (told["settingSources"], told["additionalDirectories"]) == (["user"], ["/w"])
+    assert (told["model"], told["effort"], told["strictMcpConfig"]) == ("m", "low", True)
+    trusting = over(SessionTask(cwd="/w"), replace(host, trust_folder=True))
+    assert isinstance(trusting, SessionLaunch)
+    assert "settingSources" not in (trusting.options["meta"] or "")
+
+
+@pytest.mark.parametrize("lane", ["claude", "codex"])
+def test_an_adapter_that_is_not_there_is_said_with_how_to_get_it(lane: str) -> None:
+    refused = builtin(lane).sessions["acp"](SessionTask(cwd="/w"), Host(environment={}, executables={lane: "/bin/x"}))
+    assert isinstance(refused, Refused)
+    assert "npm install -g @agentclientprotocol/" in (refused.hint or "")
 
 
 @pytest.mark.parametrize("transport", ["acp", "pty"])

@@ -292,6 +292,14 @@ def test_acp_has_only_the_models_that_it_offers() -> None:
     assert "no model nope" in str(wrong.fatal)
 
 
+def test_acp_passes_what_one_agent_understands_and_says_an_effort_that_none_takes() -> None:
+    talk = acp(meta='{"a": {"b": true}}', effort="high")
+    (opening,) = [row for row in sent(talk) if row.get("method") == "session/new"]
+    assert opening["params"]["_meta"] == {"a": {"b": True}}
+    talk.heard({"id": opening["id"], "result": {"sessionId": "s1"}})
+    assert "takes no effort high" in next(row["text"] for row in drained(talk) if row["type"] == "notice")
+
+
 def test_acp_takes_up_a_session_where_the_agent_can_and_says_nothing_of_its_past() -> None:
     talk = acp({"loadSession": True}, conversation="s9")
     (load,) = sent(talk)
