@@ -1,7 +1,7 @@
 """What Codex's own log tells on stderr before it sleeps. Pure. Seen on 0.171.0.
 
 It sleeps for as long as a provider's ``Retry-After`` says, hours where a plan is spent, and its stream only says
-``Reconnecting... 1/5``. With its log switched on for that one place, the pause is told, with the time of day (one line)::
+``Reconnecting... 1/5``. With its log switched on for that one place, the pause is told, with the time::
 
     2026-11-30T14:36:19.938482Z  WARN ...: codex_core::responses_retry: stream disconnected - retrying sampling
     request (1/5 in 3599.9s)... retries=1 max_retries=5 sampling_error=exceeded retry limit, last status: 429 ...
