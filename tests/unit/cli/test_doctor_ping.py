@@ -23,7 +23,7 @@ from outsourcerer.lanes.registry import builtin
         (Rehearsal(ok=None, notes=("no key",)), None, "note", "cc: was not asked: no key"),
     ],
 )
-def test_a_ping_says_what_the_answer_and_the_credits_say(  # noqa: PLR0913  a case's parts
+def test_a_ping_says_what_the_answer_and_the_credits_say(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answered: Rehearsal, left: float | None, level: str, words: str
 ) -> None:
     ready = Readiness(level=ReadinessLevel.SIGNED_IN, detail="x")
