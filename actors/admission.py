@@ -75,9 +75,9 @@ class Admission:
         self._floors = Floors(home, mono, look)
         self._launches = Launches(home)
 
-    def admit(self, settings: Settings) -> Refused | None:
-        """Take one more job into account, or refuse it."""
-        return self._floors.check(settings) or self._launches.admit(settings, self._wall())
+    def admit(self, settings: Settings, count: int = 1) -> Refused | None:
+        """Take one more job, or so many as one, into account, or refuse them."""
+        return self._floors.check(settings) or self._launches.admit(settings, self._wall(), count)
 
 
 class Launches:
@@ -89,8 +89,8 @@ class Launches:
         self._taken: deque[float] | None = None
         """When each was taken, epoch seconds, oldest first."""
 
-    def admit(self, settings: Settings, now: float) -> Refused | None:
-        """Count one more job, or refuse it."""
+    def admit(self, settings: Settings, now: float, count: int = 1) -> Refused | None:
+        """Count one more job, or so many as one, or refuse them."""
         most = int(settings.number("launches_per_hour") or 0)
         if not most:
             return None
@@ -98,15 +98,17 @@ class Launches:
             taken = self._since(now - HOUR_S)
             while taken and taken[0] <= now - HOUR_S:
                 taken.popleft()
-            if len(taken) >= most:
-                minutes = max(1, round((taken[-most] + HOUR_S - now) / 60))
+            if len(taken) + count > most:
+                if count > most:
+                    return _too_many(count, most, settings)
+                minutes = max(1, round((taken[count - most - 1] + HOUR_S - now) / 60))
                 return Refused(
                     code=RefusalCode.TOO_MANY_LAUNCHES,
                     message=f"{len(taken)} jobs were taken within the last hour, and {most} are allowed "
                     f"({settings.origin('launches_per_hour')}); the next in about {minutes} min",
                     hint="if that is meant: osrc config set launches_per_hour N (0: any number)",
                 )
-            taken.append(now)
+            taken.extend([now] * count)
         return None
 
     def _since(self, at: float) -> deque[float]:
@@ -117,6 +119,15 @@ class Launches:
             except StateError:
                 self._taken = deque()  # a store that can't be read is another check's to refuse
         return self._taken
+
+
+def _too_many(count: int, most: int, settings: Settings) -> Refused:
+    return Refused(
+        code=RefusalCode.TOO_MANY_LAUNCHES,
+        message=f"{count} jobs at once are more than the {most} that are allowed within an hour "
+        f"({settings.origin('launches_per_hour')})",
+        hint="if that is meant: osrc config set launches_per_hour N (0: any number)",
+    )
 
 
 def look_at_room(root: str) -> Room:

@@ -16,11 +16,13 @@ from .admission import Admission
 from .base import Directory, Handle, Stop, log, start
 from .board import Board
 from .clock import SystemClock
+from .crew_slots import CrewSlots
 from .dispatch import Dispatcher
 from .feed import Feed
 from .lane_book import LaneBook
 from .limit_book import LimitBook
 from .lock import HomeLock
+from .memory_book import MemoryBook
 from .model_book import ModelBook
 from .notices import Notices, notices_path
 from .opening import open_store
@@ -89,6 +91,8 @@ def assemble(
         registry=book.registry,
         models=ModelBook(home),
         limits=LimitBook(home, lambda: clock.now().wall, local_zone(os.environ)),
+        slots=CrewSlots(settings, directory),
+        memory=MemoryBook(home),
         lock=lock,
         admission=Admission(home),
         attached=attached,

@@ -19,6 +19,8 @@ from .. import __version__
 from ..messages.commands import (
     COMMAND,
     Everything,
+    FanoutCancel,
+    FanoutSubmit,
     FollowEvents,
     FollowJobs,
     Hello,
@@ -38,9 +40,10 @@ from ..messages.commands import (
     ViewLimits,
 )
 from ..messages.facts import FACT, Entry
+from ..messages.group import FanoutRequest
 from ..messages.job import Identity, JobRequest
 from ..messages.refusals import RefusalCode, Refused
-from ..messages.replies import Accepted, Event, JobViews, Reply, Stopping, StreamEnded, SupervisorState
+from ..messages.replies import Accepted, Event, JobViews, Plan, Reply, Stopping, StreamEnded, SupervisorState
 from ..messages.sentences import what_is_wrong
 from ..messages.session import (
     SessionRelaunch,
@@ -60,6 +63,7 @@ from ..state.store import Reader
 from . import cleaning, limit_commands, queue_commands
 from .attempt import keep_promise
 from .base import Stop, ask, log
+from .group_desk import GroupDesk
 from .intake import Draft, create, draft, forget_spool, preview, read_plan
 from .jobs import Adopt, Cancel, Submit
 from .lane_book import LaneBook
@@ -120,6 +124,7 @@ class Dispatcher:
         self.activity = Activity()
         self._book = book
         self._sessions = SessionDesk(services, book)
+        self._groups = GroupDesk(services, self._draft, self._preview)
         self._socket = socket
         self._max_jobs = max_jobs
         self._started_at = time.time()
@@ -170,6 +175,10 @@ class Dispatcher:
                 yield from self._follow_events(command)
             case LimitsSet() | LimitsClear() | ViewLimits():
                 yield limit_commands.answer(command, self.services, self._book.registry())
+            case FanoutSubmit():
+                yield self._submit_group(command.request, dry_run=command.dry_run)
+            case FanoutCancel():
+                yield self._groups.cancel(command.group_id, at_once=command.at_once)
             case SessionStart() | SessionSend() | SessionSteer() | SessionRelaunch() | SessionStop() | ViewSessions():
                 yield self._sessions.answer(command)
             case SupervisorStatus():
@@ -205,9 +214,7 @@ class Dispatcher:
             return named
         request = named
         if dry_run:
-            services = self.services
-            lanes = self._book.registry()
-            return planned(preview(request, services.home, lanes, models=services.models, limits=services.limits))
+            return planned(self._preview(request))
         decided = self._draft(request)
         if isinstance(decided, Refused):
             return decided
@@ -215,6 +222,17 @@ class Dispatcher:
             return self.services.admission.admit(decided.settings) or self._take(decided)
         finally:
             self.services.limits.give_back(decided.marker_id)  # from its commit on, the store counts the run
+
+    def _submit_group(self, request: FanoutRequest, *, dry_run: bool) -> Reply:
+        common = self._after_named(request.common)
+        if isinstance(common, Refused):
+            return common
+        return self._groups.submit(request.model_copy(update={"common": common}), dry_run=dry_run)
+
+    def _preview(self, request: JobRequest) -> Plan | Refused:
+        """Return what a job would come to. Changes nothing."""
+        services = self.services
+        return preview(request, services.home, self._book.registry(), models=services.models, limits=services.limits)
 
     def _draft(self, request: JobRequest) -> Draft | Refused:
         """Decide about a job and hold a run of its quotas for it. Others may take the last one."""

@@ -377,10 +377,13 @@ def create(  # noqa: PLR0913  the machine comes in by name
     *,
     umask: int,
     owner: Identity | None = None,
+    group: tuple[str, int] | None = None,
     now: float | None = None,
     random: Callable[[int], bytes] = os.urandom,
 ) -> tuple[JobRecord, JobFolder]:
     """Make the job's folder and its record. ``owner`` is the command that supervises it itself.
+
+    A member of a ``group`` (its id, and how many of it run at a time) is parked: it waits there for its turn.
 
     Raises StateError; then nothing is left behind. Raises PermissionError for a draft that did not pass the gate.
     """
@@ -398,6 +401,8 @@ def create(  # noqa: PLR0913  the machine comes in by name
             if draft_.tree is not None and draft_.tree.tree.branch.endswith(job_id):  # it is named by this very id
                 raise StateError("state_damaged", f"there is a job {job_id} already", "try again") from None
     record = record_of(draft_, job_id, at, owner)
+    if group is not None:
+        record = record.model_copy(update={"group_id": group[0], "group_most": group[1], "parked": True})
     try:
         _fill(folder, draft_, umask)
         request = keepable(draft_.request, draft_.task_text, draft_.environment)

@@ -34,42 +34,36 @@ from ..messages.internal import (
     WorktreeSettled,
 )
 from ..messages.job import ExitStatus, Identity, JobRecord
-from ..messages.refusals import Refused
 from ..messages.vocabulary import JobState
 from ..state import job_machine as machine
 from ..state.attempts import put_in_place
 from ..state.errors import StateError
-from ..state.job_folder import EVENTS, LAUNCH, ExitRecord, JobFolder, SpawnRecord
+from ..state.job_folder import EVENTS, LAUNCH, ExitRecord, JobFolder
 from ..state.job_machine import JobMachine, ProcessState
 from ..state.records import apply
 from ..state.watchdog import Cause
 from .answer_file import AnswerFile
-from .attempt import LaunchFate, claim_attempt, fate_of_launch, hurry, resume, state_of
+from .attempt import claim_attempt, resume, state_of
 from .base import log
-from .gate import Passed
 from .hop import HopFound
 from .job_cost import settle_cost
 from .job_end import CANCELED, answer_of, ended_fact, failed, limit_note, remember_refusal, session_note, verdict_on
 from .job_facts import facts_of, gauges_of, progress_of
 from .job_figures import figures
-from .job_guard import breach, compare_tree, note_tree, sentences
+from .job_guard import breach, compare_tree, sentences
 from .job_hop import Hopping, SettleDue
+from .job_launch import CLAIM_AFTER_S, LaunchingJob
 from .job_moves import MovingJob
 from .job_output import Heard, JobOutput, meaning
 from .job_terms import cause_of, load_watch, policy_of, save_watch, task_of
-from .job_tree import make_tree, settle_tree
+from .job_tree import settle_tree
 from .journal import Append
 from .limit_book import Hindrance
-from .recheck import GateAnswered, permit_again
+from .recheck import GateAnswered
 from .services import Services
-from .spawner import SpawnError
 from .tree_work import Seen, end_in_background, look_in_background
 
 LAUNCH_TICK_S = 1.0
-CLAIM_AFTER_S = 5.0
-"""How long a shim may take to claim its attempt before the attempt is claimed from it."""
-LAUNCHES = 6
-"""Launches in a row that nobody takes up before it is said that none can be had."""
 LEAVING_TICK_S = 0.25
 LEAVING_S = 8.0
 """How long a shim may take to end what its delegate left behind."""
@@ -81,7 +75,7 @@ MARKER_FACTS = 200
 """Most progress markers of one job that are journalled."""
 
 
-class Job(MovingJob):
+class Job(LaunchingJob, MovingJob):
     """See the module."""
 
     def __init__(self, *, record: JobRecord, services: Services, epoch: int, fresh: bool, **common: Any) -> None:  # noqa: ANN401  the base class's
@@ -303,104 +297,6 @@ class Job(MovingJob):
                     pass
                 case _:
                     assert_never(effect)
-
-    # --- launch
-
-    def _launch(self, attempt: int) -> None:
-        self.record = self.record.model_copy(update={"attempt": attempt, "shim": None, "delegate": None})
-        self._preparing = True
-        if self.record.worktree is not None:
-            make_tree(self.record, self.folder, attempt, self.handle)
-        else:
-            self._note(attempt)
-
-    def _tree_made(self, made: WorktreeMade) -> None:
-        """Go on with the launch in the job's own work tree, unless it was canceled meanwhile."""
-        if not self._prepares(made.attempt):
-            return
-        if made.why is None:
-            self._note(made.attempt)
-        elif claim_attempt(self.folder, made.attempt):
-            self._preparing = False
-            self._conclude(failed(f"worktree: {made.why}"), ExitStatus(error=made.why))
-
-    def _note(self, attempt: int) -> None:
-        if self._promised:
-            note_tree(self.folder, attempt, self.handle)
-        else:
-            self._ask_gate(attempt)
-
-    def _ask_gate(self, attempt: int) -> None:
-        """Ask the gate once more, now that it gets serious, unless the job was canceled meanwhile."""
-        if self._prepares(attempt) and self.lane is not None:
-            said = permit_again(self.folder, self.record, self.lane, self.services.home, self.handle)
-            if said is not None:
-                self._gate_answered(attempt, said)
-
-    def _gate_answered(self, attempt: int, said: Passed | Refused) -> None:
-        if not self._prepares(attempt):
-            return
-        self._preparing = False
-        if isinstance(said, Passed):
-            self._spawn(attempt, said)
-        elif claim_attempt(self.folder, attempt):
-            log.warning("%s: not launched: %s", self.record.job_id, said.message)
-            self._conclude(failed(f"gate: {said.message}"), ExitStatus(error=said.message))
-
-    def _prepares(self, attempt: int) -> bool:
-        return self._preparing and self.machine.state is JobState.LAUNCHING and attempt == self.machine.attempt
-
-    def _spawn(self, attempt: int, permit: Passed) -> None:
-        self._launched_at = self.services.clock.now().mono
-        try:
-            self.services.spawner.spawn(self.folder.path, attempt, permit)
-        except SpawnError as error:
-            log.error("%s: %s", self.record.job_id, error)
-            if claim_attempt(self.folder, attempt):
-                self._conclude(failed(f"launch: {error}"), ExitStatus(error=str(error)))
-
-    def _check_launch(self, patience_s: float) -> None:
-        """Find out what became of a launch; one that never happened is tried again."""
-        if self._preparing:
-            return  # nobody was asked to start it yet
-        attempt = self.machine.attempt
-        waited_s = self.services.clock.now().mono - self._launched_at
-        fate = fate_of_launch(
-            self.folder,
-            attempt,
-            waited_s=waited_s,
-            patience_s=patience_s,
-            grace_s=self.policy.launch_grace_s,
-        )
-        match fate:
-            case SpawnRecord(shim=shim, delegate=delegate):
-                self._spawned(shim, delegate)
-            case LaunchFate.ENDED:
-                self._follow(seen_before=None)
-                self._exit_noticed()
-            case LaunchFate.NEVER:
-                self._launch_again(patience_s)
-            case LaunchFate.OPEN:
-                hurry(self.folder, attempt, waited_s=waited_s, grace_s=self.policy.launch_grace_s)
-            case _:
-                assert_never(fate)
-
-    def _launch_again(self, patience_s: float) -> None:
-        self._launches += 1
-        if self._launches >= LAUNCHES:
-            self._conclude(failed(f"launch: no process took it up in {self._launches} attempts"))
-            return
-        if patience_s > 0:
-            self.services.spawner.suspect(self._launched_at)
-        self._step(machine.Relaunched())
-
-    def _spawned(self, shim: Identity | None, delegate: Identity | None) -> None:
-        self._know(shim, delegate)
-        self._follow(seen_before=None)
-        self._step(machine.Spawned())
-        self._show()
-        if self._exit_recorded():
-            self._exit_noticed()
 
     def _follow(self, seen_before: dict[str, int] | None) -> None:
         """Read the output from its first byte: evidence is made anew, never kept half."""

@@ -19,6 +19,7 @@ from ..messages.facts import (
     JobEnded,
     JobLaunching,
 )
+from ..messages.group import FanoutAccepted, FanoutCancelRequested, GroupRecord
 from ..messages.internal import CancelJob, CancelNoticed, FactsCommitted, FactsRefused, JobFinished
 from ..messages.job import JobId, JobRecord
 from ..messages.refusals import RefusalCode, Refused
@@ -33,6 +34,7 @@ from ..state.store import Reader
 from .attempt import keep_promise
 from .base import Handle, Query, ReplyPort, log, start
 from .cleaning import remove_folders, tidy
+from .group_names import GroupSeen, JobMoved, Release
 from .job import Job
 from .job_hop import Moved, Waits
 from .job_line import NOTHING, Hold, JobLine, Remove
@@ -65,11 +67,21 @@ class Submit:
 
 
 @dataclass(frozen=True, slots=True)
+class SubmitGroup:
+    """Gateway → Jobs: the folders of these members are ready. Answered ``True`` once all is journalled, or refused."""
+
+    group: GroupRecord
+    records: tuple[JobRecord, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Cancel:
     """Gateway → Jobs: end these jobs. Answered ``True`` once that is journalled."""
 
     jobs: tuple[JobId, ...]
     at_once: bool
+    group_id: str | None = None
+    """The group whose members they are, where all of it is to end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +125,7 @@ class _Waiting:
     port: ReplyPort | None
     record: JobRecord | None = None
     slot: bool = False
+    group: SubmitGroup | None = None
     cancel: Cancel | None = None
     revised: JobId | None = None
     ended: JobId | None = None
@@ -148,6 +161,8 @@ class Jobs(Supervisor):
         """Jobs whose actor leaves for another attempt of theirs."""
         self._held: dict[str, float] = {}
         """Job → epoch seconds until which it waits for a limit to end. It has no slot."""
+        self._parked: dict[str, float | None] = {}
+        """Jobs that wait for their turn in their group; with what ``_held`` says where they wait for a limit too."""
         self._appends = 0
 
     # --- start
@@ -195,9 +210,13 @@ class Jobs(Supervisor):
 
     def _take(self, record: JobRecord) -> None:
         job_id = record.job_id
-        if job_id in self._running or job_id in self._queue:
+        if job_id in self._running or job_id in self._queue or job_id in self._parked:
             return
         keep_promise(JobFolder(self.services.home.job_dir(job_id)))
+        if record.parked and record.state is JobState.QUEUED and not record.cancel_requested:
+            self._parked[job_id] = record.wake_at
+            self.services.directory.tell("crews", GroupSeen(record.group_id or ""))
+            return
         if record.wake_at is not None:
             if record.cancel_requested:
                 self._end(_ended(job_id, JobState.CANCELED, 130, "canceled on request", "canceled"))
@@ -236,6 +255,10 @@ class Jobs(Supervisor):
         match message:
             case Submit(record=record):
                 self._submit(record)
+            case SubmitGroup():
+                self._submit_group(message)
+            case Release(job_ids=job_ids):
+                self._release(job_ids)
             case Cancel():
                 self._cancel(message)
             case Adopt(job_id=job_id):
@@ -278,6 +301,7 @@ class Jobs(Supervisor):
                 self._free(job_id)
                 self.services.requests.drop(job_id)
                 self.services.limits.give_back(job_id)
+                self.services.directory.tell("crews", JobMoved(job_id))
                 if lost:
                     self._unseen.add(job_id)
             case Unclaimed(job_id=job_id):
@@ -315,8 +339,32 @@ class Jobs(Supervisor):
         self._unseen.difference_update(remove.jobs)
         self._append(remove.facts(), _Waiting(port=port, line=True), may_wait=False)
 
+    def _submit_group(self, submitted: SubmitGroup) -> None:
+        """Journal a group and all its members in one commit: there is the whole of it, or nothing."""
+        group = submitted.group
+        facts: list[Fact] = [FanoutAccepted(group_id=group.group_id, record=group)]
+        facts += [JobAccepted(job_id=record.job_id, record=record) for record in submitted.records]
+        self._append(facts, _Waiting(port=self._port(), group=submitted), may_wait=False)
+
+    def _release(self, job_ids: Sequence[str]) -> None:
+        """Let members of a group have their turn. One that was ended meanwhile, or had its turn, is no member here."""
+        for job_id in job_ids:
+            if job_id not in self._parked:
+                continue
+            wake_at = self._parked.pop(job_id)
+            record = self._record(job_id)
+            if record is None or record.state.terminal:
+                continue
+            if wake_at is not None:
+                self._hold(job_id, wake_at)
+            else:
+                self._queue.add(record)
+        self._next()
+
     def _cancel(self, cancel: Cancel) -> None:
-        facts = [JobCancelRequested(job_id=job_id, at_once=cancel.at_once) for job_id in cancel.jobs]
+        facts: list[Fact] = [JobCancelRequested(job_id=job_id, at_once=cancel.at_once) for job_id in cancel.jobs]
+        if cancel.group_id is not None:
+            facts.append(FanoutCancelRequested(group_id=cancel.group_id))
         self._append(facts, _Waiting(port=self._port(), cancel=cancel), may_wait=False)
 
     def _cancel_unrecorded(self, cancel: Cancel, refusal: Refused) -> Refused:
@@ -342,11 +390,15 @@ class Jobs(Supervisor):
             else:
                 self._queue.add(waiting.record)
                 self._next()
+        if waiting.group is not None:
+            self._parked |= {record.job_id: record.wake_at for record in waiting.group.records}
+            self.services.directory.tell("crews", GroupSeen(waiting.group.group.group_id))
         if waiting.cancel is not None:
             for job_id in waiting.cancel.jobs:
                 self._cancel_one(job_id, at_once=waiting.cancel.at_once)
         if waiting.ended is not None:
             self._put_away(waiting.ended)
+            self.services.directory.tell("crews", JobMoved(waiting.ended))
         if waiting.ended is not None or waiting.line:
             self._queue.stale()
             self._next()
@@ -361,9 +413,11 @@ class Jobs(Supervisor):
             waiting.port.set(True)
 
     def _cancel_one(self, job_id: str, *, at_once: bool) -> None:
-        if job_id in self._queue or (job_id in self._held and self.child(job_actor(job_id)) is None):
+        alone = job_id in self._held and self.child(job_actor(job_id)) is None
+        if job_id in self._queue or job_id in self._parked or alone:
             self._queue.remove(job_id)
             self._held.pop(job_id, None)
+            self._parked.pop(job_id, None)
             self._end(_ended(job_id, JobState.CANCELED, 130, "canceled on request", "canceled"))
         elif self.child(job_actor(job_id)) is not None:
             self.services.directory.tell(job_actor(job_id), CancelJob(at_once=at_once))
@@ -384,7 +438,8 @@ class Jobs(Supervisor):
             log.warning("%s: whoever looks after it could not be told of the cancel", job_id)
 
     def _looked_after(self, job_id: str) -> bool:
-        return job_actor(job_id) in self.children() or job_id in self._queue or job_id in self._held
+        waits = job_id in self._queue or job_id in self._held or job_id in self._parked
+        return waits or job_actor(job_id) in self.children()
 
     def _adopt(self, job_id: str) -> bool:
         """Look after a job that nobody else does. Returns whether it is looked after here, or has ended."""

@@ -5,6 +5,7 @@
     ├─ limits       marks, quotas, the one verification of a limit
     ├─ work         one_for_one
     │  ├─ jobs      ─ job, one for each
+    │  ├─ crews     ─ group, one for each
     │  └─ sessions  ─ session, one for each
     └─ gateway      (not inside a command)
 
@@ -24,6 +25,7 @@ from ..messages.facts import ChildCrashed, SupervisorStarted, SupervisorStopped
 from ..state.restart_budget import RestartBudget
 from ..state.store import Store
 from .base import Handle, Stop, log, start
+from .crews import Crews
 from .dispatch import Dispatcher
 from .gateway import Gateway
 from .jobs import Jobs
@@ -115,6 +117,7 @@ class Root(Supervisor):
 
     def _work(self, parent: Handle, incarnation: int) -> Handle:
         jobs = ChildSpec(id="jobs", start=self._jobs, shutdown_s=50.0, budget=RestartBudget(4, 60.0))
+        crews = ChildSpec(id="crews", start=self._crews, shutdown_s=10.0, budget=RestartBudget(4, 60.0))
         sessions = ChildSpec(id="sessions", start=self._sessions, shutdown_s=30.0, budget=RestartBudget(4, 60.0))
         return start(
             Supervisor,
@@ -123,7 +126,7 @@ class Root(Supervisor):
             parent=parent,
             incarnation=incarnation,
             clock=self.services.clock,
-            specs=(jobs, sessions),
+            specs=(jobs, crews, sessions),
             budget=RestartBudget(6, 60.0),
         )
 
@@ -136,6 +139,16 @@ class Root(Supervisor):
             incarnation=incarnation,
             services=self.services,
             max_jobs=self._max_jobs,
+        )
+
+    def _crews(self, parent: Handle, incarnation: int) -> Handle:
+        return start(
+            Crews,
+            "crews",
+            directory=self.directory,
+            parent=parent,
+            incarnation=incarnation,
+            services=self.services,
         )
 
     def _sessions(self, parent: Handle, incarnation: int) -> Handle:

@@ -16,10 +16,12 @@ from .admission import Admission
 from .base import Directory
 from .board import Board
 from .clock import Clock
+from .crew_slots import CrewSlots
 from .feed import Feed
 from .kept_request import Requests
 from .limit_book import LimitBook
 from .lock import HomeLock
+from .memory_book import MemoryBook
 from .model_book import ModelBook
 from .pump import Pump
 from .spawner import Spawner
@@ -49,6 +51,10 @@ class Services:
     """Whether the machine has room for one more job, and the hour."""
     limits: LimitBook
     """Marks, quotas and reservations."""
+    slots: CrewSlots
+    """Whose turn it is on which lane, among groups."""
+    memory: MemoryBook
+    """What jobs of each lane have used."""
     accounts: Accounts = field(default_factory=Accounts)
     """Whom live jobs can ask what they cost."""
     requests: Requests = field(default_factory=Requests)

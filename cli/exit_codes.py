@@ -55,6 +55,8 @@ REFUSALS: Final[Mapping[str, int]] = {
     "untrusted_folder": REFUSED,
     "no_such_job": REFUSED,
     "ambiguous_job": REFUSED,
+    "no_such_group": REFUSED,
+    "ambiguous_group": REFUSED,
     "no_such_session": REFUSED,
     "ambiguous_session": REFUSED,
     "session_name_in_use": NAME_IN_USE,

@@ -60,6 +60,7 @@ COMMANDS: Final[dict[str, Row]] = {
     "cancel": Row("Steer", "cancel", "cancel", "End jobs; harmless when they have ended."),
     "session": Row("Steer", "session", "session", "A live delegate: start, send, read, answer, model, stop."),
     "supervisor": Row("Steer", "supervisor", "supervisor", "The background process: status, stop, restart, logs."),
+    "fanout": Row("Crews and loops", "fanout", "fanout", "Many jobs as one group: start, wait, collect."),
     "models": Row("Choose and pay", "models", "models", "Words that name models: lane, tier, price."),
     "lanes": Row("Choose and pay", "lanes", "lanes", "Who can run work here, and what is missing."),
     "consent": Row("Safety", "consent", "consent", "Whether cloud lanes may get work: status, grant, revoke."),

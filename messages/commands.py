@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field, TypeAdapter
 
 from .base import Message
+from .group import FanoutRequest, GroupId
 from .job import JobRequest
 from .session import SessionCommand
 from .vocabulary import JobState
@@ -122,6 +123,23 @@ class FollowEvents(Message):
     follow: bool = False
 
 
+class FanoutSubmit(Message):
+    """client → Jobs; ``group_accepted`` once journalled, ``group_planned`` on a dry run, or ``refused``."""
+
+    kind: Literal["fanout.submit"] = "fanout.submit"
+    request: FanoutRequest
+    dry_run: bool = False
+
+
+class FanoutCancel(Message):
+    """client → Jobs; ``group_view`` after the request is journalled. Repeating it is harmless."""
+
+    kind: Literal["fanout.cancel"] = "fanout.cancel"
+    group_id: GroupId
+    at_once: bool = False
+    """Skip the grace between TERM and KILL."""
+
+
 class LimitsSet(Message):
     """client → Limits; ``limits_state`` once journalled, or ``refused`` for a lane or model that there is not."""
 
@@ -174,6 +192,8 @@ Command = Annotated[
     | FollowJobs
     | FollowEvents
     | SessionCommand
+    | FanoutSubmit
+    | FanoutCancel
     | LimitsSet
     | LimitsClear
     | ViewLimits

@@ -11,6 +11,7 @@ from typing import Annotated, Literal
 from pydantic import Field, TypeAdapter
 
 from .base import Observation
+from .group import FanoutAccepted, FanoutCancelRequested, FanoutEnded, FanoutMemberReleased
 from .job import Attempted, Cost, ExitStatus, Identity, JobId, JobRecord, Progress
 from .session import GaugeWindow, SessionFact
 from .vocabulary import JobState
@@ -256,6 +257,10 @@ Fact = Annotated[
     | QueuePaused
     | QueueResumed
     | SessionFact
+    | FanoutAccepted
+    | FanoutMemberReleased
+    | FanoutCancelRequested
+    | FanoutEnded
     | LaneDown
     | LaneUp
     | QuotaSet

@@ -189,6 +189,10 @@ class JobRecord(Observation):
     """Whose limit a run spends (``lanes/catalog/pools.py``)."""
     hops: tuple[Attempted, ...] = ()
     """Earlier attempts, oldest first; what stands elsewhere in the record is of the newest."""
+    group_most: int | None = None
+    """Most members of its group that run at the same time: kept here too, so that a lost group can be made anew."""
+    parked: bool = False
+    """Whether it waits for its turn in its group, and is not to be started before."""
     wake_at: float | None = None
     """Epoch seconds until which the job waits for a limit to end; None: it waits for none."""
     marker_id: str | None = Field(default=None, repr=False)

@@ -29,6 +29,8 @@ class RefusalCode(StrEnum):
     UNTRUSTED_FOLDER = "untrusted_folder"
     NO_SUCH_JOB = "no_such_job"
     AMBIGUOUS_JOB = "ambiguous_job"
+    NO_SUCH_GROUP = "no_such_group"
+    AMBIGUOUS_GROUP = "ambiguous_group"
     NO_SUCH_SESSION = "no_such_session"
     AMBIGUOUS_SESSION = "ambiguous_session"
     SESSION_NAME_IN_USE = "session_name_in_use"

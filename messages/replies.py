@@ -112,6 +112,34 @@ class StreamEnded(Observation):
     seq: int = 0
 
 
+GroupObject = dict[str, Any]
+"""The public group object of ``--json``, made by ``state/group_views.py``."""
+
+
+class GroupIsAccepted(Observation):
+    """The group and all its members are journalled; each will run even if everything that exists now is killed."""
+
+    kind: Literal["group_accepted"] = "group_accepted"
+    group: GroupObject
+
+
+class GroupPlanned(Observation):
+    """A dry run: nothing was created."""
+
+    kind: Literal["group_planned"] = "group_planned"
+    members: tuple[dict[str, Any], ...]
+    """``label`` and ``plan`` of each that would run."""
+    refused: tuple[dict[str, Any], ...] = ()
+    """``label``, ``code`` and ``message`` of each that would not."""
+
+
+class GroupView(Observation):
+    """A group as it is now."""
+
+    kind: Literal["group_view"] = "group_view"
+    group: GroupObject
+
+
 class Cleaned(Observation):
     """Jobs that were removed with their folders and work trees, or would be on a dry run, and those that stay."""
 
@@ -183,6 +211,9 @@ Reply = Annotated[
     | SessionViews
     | Event
     | StreamEnded
+    | GroupIsAccepted
+    | GroupPlanned
+    | GroupView
     | LimitsState
     | SupervisorState
     | Stopping

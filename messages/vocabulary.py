@@ -156,3 +156,6 @@ class SessionState(StrEnum):
 
 JOB_ID_PATTERN = r"^\d{8}-\d{6}-[0-9a-f]{12}$"
 """``YYYYmmdd-HHMMSS-xxxxxxxxxxxx`` (UTC, then 48 random bits)."""
+
+GROUP_ID_PATTERN = r"^[a-z]{2,12}-\d{8}-\d{6}-[0-9a-f]{12}$"
+"""``fanout-YYYYmmdd-HHMMSS-xxxxxxxxxxxx``: what kind of group it is, then as a job's id."""

@@ -35,6 +35,8 @@ _OURS = _MARKS | {
     "supervisor.start",
     "models.local",
     "models.json",
+    "lane-memory.json",
+    "fanout",
     "cloud-consent",
     "lane-posture",
 }

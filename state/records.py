@@ -38,6 +38,7 @@ from ..messages.facts import (
     SupervisorStarted,
     SupervisorStopped,
 )
+from ..messages.group import FanoutAccepted, FanoutCancelRequested, FanoutEnded, FanoutMemberReleased
 from ..messages.job import Attempted, Cost, JobRecord, Progress
 from ..messages.session import SessionFact
 from ..messages.vocabulary import JobState
@@ -68,6 +69,9 @@ def apply(record: JobRecord | None, fact: Fact, at: float) -> JobRecord | None: 
             | QuotaSet()
             | QuotaCleared()
             | QuotaExhausted()
+            | FanoutAccepted()
+            | FanoutCancelRequested()
+            | FanoutEnded()
             | GaugesRead()
             | QueuePaused()
             | QueueResumed()
@@ -84,6 +88,7 @@ def apply(record: JobRecord | None, fact: Fact, at: float) -> JobRecord | None: 
             | JobEnding()
             | JobHopped()
             | JobHeld()
+            | FanoutMemberReleased()
         ):
             if record is None or record.state.terminal:
                 return record
@@ -131,7 +136,8 @@ def _changes(  # noqa: C901, PLR0911  one flat match
     | JobCancelRequested
     | JobEnding
     | JobHopped
-    | JobHeld,
+    | JobHeld
+    | FanoutMemberReleased,
     at: float,
 ) -> dict[str, Any]:
     """Return what ``fact`` changes in a live record."""
@@ -156,6 +162,8 @@ def _changes(  # noqa: C901, PLR0911  one flat match
             return {"cancel_requested": True}
         case JobEnding():
             return {} if record.ending else {"ending": fact.cause}
+        case FanoutMemberReleased():
+            return {"parked": False} if record.parked else {}
         case JobHopped():
             terms = {name: getattr(fact.record, name) for name in _TERMS}
             return {**_UNSEEN, **terms, "hops": _with(record, fact.over)}

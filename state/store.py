@@ -21,9 +21,10 @@ from typing import Any
 from pydantic import ValidationError
 
 from ..messages.facts import Entry, Fact, GaugesRead, JobAccepted, JobHopped, JobRemoved
+from ..messages.group import GroupFact
 from ..messages.job import JobRecord
 from ..messages.session import LimitsObserved, SessionFact, SessionRecord, SessionRemoved
-from . import ledger_store, limits_store
+from . import groups_store, ledger_store, limits_store
 from .errors import DamagedStore, from_os_error, printable
 from .files import FILES, Files
 from .reader import Reader, refuse_irregular
@@ -92,13 +93,15 @@ class Store:
             for fact in facts:
                 shown = public(fact)
                 job_id = getattr(fact, "job_id", None)
-                owner = getattr(fact, "session_id", None) if job_id is None else job_id
+                owner = job_id or getattr(fact, "session_id", None) or getattr(fact, "group_id", None)
                 cursor = self._db.execute(_INSERT_FACT, (at, owner, fact.kind, shown.model_dump_json()))
                 entries.append(Entry.model_construct(seq=cursor.lastrowid or 0, at=at, fact=shown))
                 if isinstance(fact, GaugesRead | LimitsObserved):
                     ledger_store.keep_gauges(self._db, fact, at)
                 if isinstance(fact, SessionFact):
                     self._update_session(fact, at)
+                elif isinstance(fact, GroupFact):
+                    groups_store.keep(self._db, fact, at)
                 elif job_id is not None:
                     self._update(job_id, fact, at)
                 else:

@@ -24,6 +24,7 @@ from outsourcerer.messages.facts import (
     JobStateChanged,
     SupervisorStarted,
 )
+from outsourcerer.messages.group import FanoutMemberReleased
 from outsourcerer.messages.job import Attempted, Cost, ExitStatus, Identity, JobRecord, Progress
 from outsourcerer.messages.vocabulary import JobState, Verb
 from outsourcerer.state.errors import StateError
@@ -32,6 +33,7 @@ from outsourcerer.state.home import Home
 from outsourcerer.state.ids import new_job_id
 
 NOW = 1_795_000_000.0
+GROUP = "fanout-20261118-110639-000000000001"
 
 
 def job_id(number: int = 0) -> str:
@@ -171,6 +173,7 @@ def any_fact(name: str) -> st.SearchStrategy:
             JobHopped, job_id=st.just(name), over=overs, record=st.just(record(0, lane="codex")), why=st.just("moved")
         ),
         st.builds(JobHeld, job_id=st.just(name), until=st.just(NOW + 60), why=st.just("waits"), over=overs),
+        st.builds(FanoutMemberReleased, group_id=st.just(GROUP), job_id=st.just(name)),
         st.builds(JobRemoved, job_id=st.just(name)),
         st.just(SupervisorStarted(pid=1, version="0")),
         st.just(ChildCrashed(child="x", error="y", restarted=True)),

@@ -118,8 +118,8 @@ def test_the_working_folder_vanishes_under_a_running_job(home: Supervised) -> No
     folder = home.scratch / "here"
     folder.mkdir()
     go = home.scratch / "go"
-    job_id = home.bg({"wait_for": str(go)}, *DONE, verb="edit", cwd=folder, OSRC_STALL_WARN="0.3")
-    home.running(job_id)
+    job_id = home.bg({"say": "in it"}, {"wait_for": str(go)}, *DONE, verb="edit", cwd=folder, OSRC_STALL_WARN="0.3")
+    until(lambda: "in it" in _text(home.folder(job_id) / "out.log"), "the delegate has entered it")
     shutil.rmtree(folder)
     until(lambda: home.state(job_id) == "stalled?", "it is looked at closely")
     go.touch()

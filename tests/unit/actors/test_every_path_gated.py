@@ -36,6 +36,7 @@ GATED = {
     "continue": "job.submit",
     "cont": "job.submit",
     "retry": "job.submit",
+    "fanout": "each member is drafted as job.submit drafts one",
     "resume": "what waited has passed the gate, and asks it again at its launch",
     "session": "session.start, session.send; a holder needs a permit",
     "doctor": "--ping is a turn of rehearsal.ping",

@@ -5,9 +5,10 @@ from datetime import UTC
 from pathlib import Path
 
 import pytest
-from fakes.state import NOW, facts_of_a_life, identity, job_id
+from fakes.state import GROUP, NOW, facts_of_a_life, identity, job_id
 from outsourcerer.messages.facts import FACT
 from outsourcerer.messages.vocabulary import JobState
+from outsourcerer.state.groups_reader import groups, resolve_group
 from outsourcerer.state.ledger_reader import sums, whole
 from outsourcerer.state.limits_reader import marks, quotas, rooms
 from outsourcerer.state.reader import Reader
@@ -66,6 +67,18 @@ def test_what_schema_2_knew_of_limits_loads(old):
             ("any", "sonnet", 5, "utc"),
         ]
         assert [room.used for room in rooms(reader, quotas(reader), NOW + 60, UTC)] == [1, 0]
+
+
+def test_what_schema_5_knew_of_groups_loads(old):
+    if old_schema(old) < 5:
+        with Reader(old) as reader:
+            assert groups(reader) == []  # before its writer has brought it up to date
+        Store.open(old, now=NOW).close()
+        pytest.skip("it knew of none")
+    Store.open(old, now=NOW).close()
+    with Reader(old) as reader:
+        assert [row["group_id"] for row in resolve_group(reader, "nightly")] == [GROUP]
+        assert resolve_group(reader, "20261118-1106") == groups(reader)
 
 
 def old_schema(path):

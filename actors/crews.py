@@ -1,0 +1,148 @@
+"""All groups of jobs: one actor for each that lives, found again by every supervisor.
+
+A group exists once it is journalled together with its members (``Jobs`` does that, in one commit). Crews only
+looks after it: a group whose record was lost, though its members were not, is made anew from them.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import Any
+
+from ..messages.facts import ChildCrashed, Fact
+from ..messages.group import FanoutAccepted, GroupMember, GroupRecord
+from ..messages.job import Identity
+from ..messages.vocabulary import GROUP_ID_PATTERN, Verb
+from ..state.groups_reader import group, live_groups, lost_groups, member_records
+from ..state.identity import look
+from ..state.reader import Reader
+from ..state.restart_budget import RestartBudget
+from .base import Handle, log, start
+from .fanout import Fanout
+from .group_names import GroupOver, GroupSeen, JobMoved, group_actor
+from .journal import Append
+from .services import Services
+from .supervisor import ChildSpec, Restart, Supervisor
+
+_GROUP_ID = re.compile(GROUP_ID_PATTERN)
+MOST = 6
+"""How many members of a group run at a time where nobody said."""
+
+
+class Crews(Supervisor):
+    """See the module."""
+
+    def __init__(self, *, services: Services, **common: Any) -> None:  # noqa: ANN401 - the base class's
+        super().__init__(clock=services.clock, budget=RestartBudget(20, 60.0), **common)
+        self.services = services
+        self._epoch = next(services.epochs)
+        self._groups: dict[str, str] = {}
+        """Job → its group, of every group that is looked after here."""
+
+    def started(self) -> None:
+        """Look after every live group that nobody else does."""
+        super().started()
+        with Reader(self.services.home.database) as reader:
+            known = [str(row["group_id"]) for row in live_groups(reader)]
+            lost = lost_groups(reader)
+        for group_id in (*known, *lost):
+            self._take(group_id)
+
+    def receive_own(self, message: object) -> None:
+        """One flat match over what Crews can be told."""
+        match message:
+            case GroupSeen(group_id=group_id):
+                self._take(group_id)
+            case JobMoved(job_id=job_id):
+                found = self._groups.get(job_id)
+                if found is not None:
+                    self.services.directory.tell(group_actor(found), message)
+            case GroupOver(group_id=group_id):
+                self._groups = {job: of for job, of in self._groups.items() if of != group_id}
+            case _:
+                super().receive_own(message)
+
+    def gave_up(self, name: str, error: str) -> None:
+        """Say so; the members that run go on, and the next supervisor takes the group up again."""
+        log.error("%s: gave up: %s", name, error)
+
+    def child_ended(self, name: str, error: str | None, *, restarted: bool) -> None:
+        """Journal a crash."""
+        if error is not None:
+            self._append(ChildCrashed(child=name, error=error[:500], restarted=restarted))
+
+    def _take(self, group_id: str) -> None:
+        """Look after a group, unless it is looked after already, here or by the command that started it."""
+        if group_actor(group_id) in self.children():
+            return
+        record = self._record(group_id)
+        if record is None or record.ended is not None:
+            return
+        if _owned_elsewhere(record.owner) or not self._may_adopt(record):
+            return
+        self._groups |= dict.fromkeys((member.job_id for member in record.members), group_id)
+
+        def begin(parent: Handle, incarnation: int) -> Handle:
+            return start(
+                Fanout,
+                group_actor(group_id),
+                directory=self.directory,
+                parent=parent,
+                incarnation=incarnation,
+                record=record,
+                services=self.services,
+                epoch=next(self.services.epochs),
+            )
+
+        self.add(
+            ChildSpec(
+                id=group_actor(group_id),
+                start=begin,
+                restart=Restart.TRANSIENT,
+                budget=RestartBudget(5, 60.0),
+                stall_s=60.0,
+            )
+        )
+
+    def _may_adopt(self, record: GroupRecord) -> bool:
+        """Whether it is ours to look after: a tree inside a command has its own, or holds the state home's lock."""
+        return not self.services.attached or record.owner is not None or self.services.lock.held
+
+    def _record(self, group_id: str) -> GroupRecord | None:
+        with Reader(self.services.home.database) as reader:
+            found = group(reader, group_id)
+            rows = [] if found else list(member_records(reader, group_id).values())
+        if found is not None:
+            return GroupRecord.model_validate(found)
+        made = _made_anew(group_id, rows)
+        if made is not None:
+            log.warning("%s: its record is gone; it is made anew from its %d members", group_id, len(rows))
+            self._append(FanoutAccepted(group_id=group_id, record=made))
+        return made
+
+    def _append(self, fact: Fact) -> None:
+        append = Append(writer=self.name, epoch=self._epoch, facts=(fact,))
+        self.services.directory.tell("journal", append)
+
+
+def _owned_elsewhere(owner: Identity | None) -> bool:
+    return owner is not None and owner.pid != os.getpid() and look(owner.pid, owner.started, owner.boot_id) != "gone"
+
+
+def _made_anew(group_id: str, rows: list[dict[str, Any]]) -> GroupRecord | None:
+    """Return a group as its members' records tell it; None when there is none."""
+    rows = sorted((row for row in rows if "lane" in row), key=lambda row: (row.get("label") or "", row["job_id"]))
+    if not rows or not _GROUP_ID.fullmatch(group_id):
+        return None
+    return GroupRecord(
+        group_id=group_id,
+        verb=Verb(rows[0].get("verb", "run")),
+        cwd=str(rows[0].get("cwd", "/")),
+        most=next((int(row["group_most"]) for row in rows if row.get("group_most")), MOST),
+        members=tuple(
+            GroupMember(job_id=row["job_id"], label=str(row.get("label") or row["job_id"]), lane=str(row["lane"]))
+            for row in rows
+        ),
+        accepted_at=float(min(row.get("accepted_at") or 0.0 for row in rows)),
+    )
