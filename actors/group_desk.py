@@ -205,7 +205,7 @@ def _sorted(
         given = {name: value for name, value in member.model_dump().items() if value is not None}
         decided = decide(request.common.model_copy(update={**given, "job_id": None}))
         if isinstance(decided, Refused):
-            refused.append(RefusedMember(label=member.label, code=decided.code.value, message=decided.message))
+            refused.append(_refused(member.label, decided))
         else:
             fine.append((member.label, decided))
     return fine, refused
@@ -215,6 +215,10 @@ def _preferred(drafts: Sequence[Draft]) -> int | None:
     """Return how many the person lets run at a time where a command does not say; None: nothing was set."""
     number = drafts[0].settings.number("fanout_max")
     return int(number) if number else None
+
+
+def _refused(label: str, why: Refused) -> RefusedMember:
+    return RefusedMember(label=label, code=why.code.value, message=why.message, hint=why.hint)
 
 
 def no_such_group(word: str) -> Refused:
@@ -237,8 +241,16 @@ def _refusal(refused: Sequence[RefusedMember], drafts: Sequence[Draft]) -> Refus
     return Refused(
         code=RefusalCode(refused[0].code),
         message=f"{len(refused)} of {total} members are refused, nothing was started. {'; '.join(parts)}{rest}",
-        hint=f"--skip-refused starts the other {len(drafts)}" if drafts else "--dry-run shows every member",
+        hint=_hint(refused, drafts),
     )
+
+
+def _hint(refused: Sequence[RefusedMember], drafts: Sequence[Draft]) -> str:
+    """Return what helps: to go on without them, or where nobody is left or consent is missing, what helps each."""
+    hints = {one.hint for one in refused if one.hint}
+    same = hints.pop() if len(hints) == 1 else "--dry-run shows every member"
+    consent = all(one.code == RefusalCode.CONSENT_NEEDED.value for one in refused)
+    return f"--skip-refused starts the other {len(drafts)}" if drafts and not consent else same
 
 
 def _forget(request: FanoutRequest, spool: Path) -> None:

@@ -148,7 +148,7 @@ def submit(reach: Reach, request: dict[str, Any], *, dry_run: bool = False) -> R
             if attempt == _ATTEMPTS - 1 or not _is_gone(error.pid):
                 raise
         except CliError as error:
-            if error.code == "consent_needed" and not dry_run and _agrees(reach.options, request, error):
+            if error.code == "consent_needed" and not dry_run and agrees(reach.options, request, error):
                 request.pop("task_file", None)
                 request |= {"task": task, "cloud_ack": True}
                 return _submit(reach, request, dry_run=False)
@@ -162,7 +162,7 @@ def submit(reach: Reach, request: dict[str, Any], *, dry_run: bool = False) -> R
     raise AssertionError("unreachable")
 
 
-def _agrees(options: Globals, request: dict[str, Any], error: CliError) -> bool:
+def agrees(options: Globals, request: dict[str, Any], error: CliError) -> bool:
     """Ask the person at this terminal, if there is one, whether work may leave this machine."""
     if options.json or options.quiet or request.get("cloud_ack"):
         return False

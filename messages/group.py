@@ -30,6 +30,7 @@ class RefusedMember(Observation):
     label: str
     code: str
     message: str
+    hint: str | None = None
 
 
 class FanoutRequest(Message):
