@@ -21,7 +21,7 @@ ROOT = Path(outsourcerer.__path__[0])
 
 KNOWN = {
     # By the gate's permit.
-    "actors/job.py": ({"spawner.spawn"}, "hands on the permit of its attempt"),
+    "actors/job_launch.py": ({"spawner.spawn"}, "hands on the permit of its attempt"),
     "actors/spawner.py": ({"subprocess.Popen"}, "the forking helper itself, which knows no work; spawn takes a permit"),
     "actors/holders.py": ({"subprocess.run"}, "start_holder takes a permit"),
     "actors/rehearsal_turn.py": ({"subprocess.Popen"}, "takes a permit"),
