@@ -194,6 +194,10 @@ def choose_transport(request: SessionRequest, lane: Lane, registry: Registry) ->
         return there[0]  # type: ignore[return-value]  # a lane's keys are transports
     if request.transport is not None and request.transport in lane.sessions:
         return request.transport
+    if request.transport == "tmux":
+        message = "a tmux session is a pane that is there already: it is claimed, not started"
+        hint = "osrc session claim NAME PANE, then: osrc session reply NAME TEXT"
+        return Refused(code=RefusalCode.NO_SESSIONS, message=message, hint=hint)
     if there:
         message = f"the {lane.name} lane has no {request.transport} sessions"
         return Refused(code=RefusalCode.NO_SESSIONS, message=message, hint=f"--transport {' or '.join(there)}")

@@ -38,7 +38,7 @@ GATED = {
     "retry": "job.submit",
     "fanout": "each member is drafted as job.submit drafts one",
     "resume": "what waited has passed the gate, and asks it again at its launch",
-    "session": "session.start, session.send; a holder needs a permit",
+    "session": "session.start, session.send, a reply to a claimed pane; a holder needs a permit",
     "doctor": "--ping is a turn of rehearsal.ping",
     "canary": "--turn is a turn of rehearsal.rehearse",
 }
@@ -46,7 +46,7 @@ GATED = {
 
 NEVER = {
     "status", "watch", "wait", "events", "result", "logs", "explain", "classify", "cancel", "pause",
-    "cleanup", "gc", "supervisor", "models",
+    "cleanup", "gc", "supervisor", "models", "advise", "mode", "outcome",
     "lanes", "limits", "tab", "consent", "posture", "sanitize", "config", "completion", "help",
 }  # fmt: skip
 """Commands that start no delegate."""
