@@ -29,6 +29,7 @@ from ..messages.commands import (
     JobCleanup,
     JobGc,
     JobSubmit,
+    JobTellOutcome,
     LimitsClear,
     LimitsSet,
     QueuePause,
@@ -36,6 +37,7 @@ from ..messages.commands import (
     Selection,
     SupervisorStatus,
     SupervisorStop,
+    ViewAdvice,
     ViewJobs,
     ViewLimits,
 )
@@ -43,7 +45,17 @@ from ..messages.facts import FACT, Entry
 from ..messages.group import FanoutRequest
 from ..messages.job import Identity, JobRequest
 from ..messages.refusals import RefusalCode, Refused
-from ..messages.replies import Accepted, Event, JobViews, Plan, Reply, Stopping, StreamEnded, SupervisorState
+from ..messages.replies import (
+    Accepted,
+    AdviceView,
+    Event,
+    JobViews,
+    Plan,
+    Reply,
+    Stopping,
+    StreamEnded,
+    SupervisorState,
+)
 from ..messages.sentences import what_is_wrong
 from ..messages.session import (
     SessionRelaunch,
@@ -60,11 +72,13 @@ from ..state.identity import identify, look
 from ..state.ids import is_job_id
 from ..state.queue_reader import paused
 from ..state.store import Reader
-from . import cleaning, limit_commands, queue_commands
+from . import cleaning, limit_commands, outcome_telling, queue_commands
+from .advising import Place, Question, give
 from .attempt import keep_promise
 from .base import Stop, ask, log
 from .group_desk import GroupDesk
-from .intake import Draft, create, draft, forget_spool, preview, read_plan
+from .host import decode_environment
+from .intake import Draft, create, draft, forget_spool, preview, read_plan, settings_of
 from .jobs import Adopt, Cancel, Submit
 from .lane_book import LaneBook
 from .services import Services
@@ -181,6 +195,12 @@ class Dispatcher:
                 yield self._groups.cancel(command.group_id, at_once=command.at_once)
             case SessionStart() | SessionSend() | SessionSteer() | SessionRelaunch() | SessionStop() | ViewSessions():
                 yield self._sessions.answer(command)
+            case JobTellOutcome(job=job):
+                with Reader(self.services.home.database) as reader:
+                    found = self._resolve(reader, (job,))
+                yield outcome_telling.tell(command, found, self.services)
+            case ViewAdvice():
+                yield self._advice(command)
             case SupervisorStatus():
                 yield self._status()
             case SupervisorStop(reason=reason):
@@ -308,6 +328,22 @@ class Dispatcher:
         return self._views(command.selection)
 
     # --- looking
+
+    def _advice(self, command: ViewAdvice) -> Reply:
+        try:
+            environment = decode_environment(command.environment)
+        except ValueError as error:
+            return Refused(code=RefusalCode.BAD_REQUEST, message=str(error))
+        place = Place(
+            home=self.services.home,
+            registry=self._book.registry(),
+            models=self.services.models,
+            environment=environment,
+            settings=settings_of(environment),
+            limits=self.services.limits,
+        )
+        question = Question(task=command.task, cwd=command.cwd, effort=command.effort)
+        return AdviceView(advice=give(question, place).view(command.task))
 
     def _views(self, selection: Selection) -> Reply:
         with Reader(self.services.home.database) as reader:

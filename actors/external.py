@@ -10,20 +10,23 @@ import os
 import subprocess
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import psutil
 
+from ..lanes.registry import builtin
 from ..lanes.screens.classify import classify
 from ..lanes.screens.delivery import Action, Delivery, Look, Policy, Send, advance, typed
 from ..lanes.screens.model import Composer, ScreenState, State
 from ..lanes.screens.rules import RULES, rules_for, version_of
-from ..lanes.secrets import values as secret_values
+from ..messages.refusals import RefusalCode, Refused
 from ..state import claims
 from ..state.errors import StateError
 from ..state.home import Home
 from ..state.identity import identify, look
+from .gate import Dispatch, Passed, Scope, pass_gate
 from .intake import settings_of
+from .recheck import SESSION_VERB
 from .tmux import Pane, Tmux, TmuxError
 from .transports.pty_process import unread
 
@@ -40,6 +43,8 @@ class Receipt:
     delivery: str
     """``turn-started``, ``unverified`` (typed, but no turn was seen), or ``refused`` (nothing was typed)."""
     reason: str
+    disclosure: tuple[str, ...] = ()
+    """What a person is told of what has left, a line each."""
 
 
 def claim(
@@ -69,19 +74,28 @@ def claim(
     return claims.take(home, made, _dead), token
 
 
-def reply(
-    home: Home, name: str, text: str, environ: Mapping[str, str], *, sleep: Callable[[float], None] = time.sleep
-) -> Receipt:
-    """Type a text into a claimed pane's composer. Raises StateError where that is refused before any key."""
+def reply(  # noqa: PLR0913 - by name
+    home: Home,
+    name: str,
+    text: str,
+    environ: Mapping[str, str],
+    *,
+    cloud_ack: bool = False,
+    sleep: Callable[[float], None] = time.sleep,
+) -> Receipt | Refused:
+    """Type a text into a claimed pane's composer, or say what the gate has against it.
+
+    Raises StateError where it is refused for another reason; in both cases no key was pressed.
+    """
     found = _opened(home, name, environ)
     if not settings_of(environ).flag("external_send"):
         message = "typing into a session that is not ours is off"
         raise StateError("denied", message, f"{OPT_IN}=1 allows it")
-    high = next((hit for hit in secret_values.find(text) if hit.confidence == "high"), None)
-    if high is not None:
-        raise StateError("denied", f"the text holds what looks like a secret ({high.rule})", "take it out")
     tmux = Tmux(found.server, environ)
     pane = _same_pane(tmux, found)
+    permit = _pass(home, found, text, environ, cloud_ack=cloud_ack)
+    if isinstance(permit, Refused):
+        return permit
     watch = _Watch(tmux, found)
     for _ in range(2):  # a composer that is empty once may be a picture half drawn
         state = watch.look(pane).state
@@ -89,7 +103,7 @@ def reply(
             raise StateError("not_finished", f"{name} takes nothing now: {state.state.value}, {state.evidence}", None)
         sleep(POLICY.settle_s)
     claims.count(home, found, found.generation + 1)
-    return _deliver(watch, text, sleep)
+    return replace(_deliver(watch, text, sleep), disclosure=permit.disclosure)
 
 
 def release(home: Home, name: str, environ: Mapping[str, str]) -> None:
@@ -111,6 +125,47 @@ def controller(environ: Mapping[str, str]) -> str | None:
         except TmuxError:
             return None
     return None
+
+
+def _pass(
+    home: Home, found: claims.Claim, text: str, environ: Mapping[str, str], *, cloud_ack: bool
+) -> Passed | Refused:
+    """Let a text pass the gate, as a session's does: its words, and the folder that the pane's program works in."""
+    lane, folder = builtin(found.cli), _folder(found)
+    if folder is None:
+        message = f"where the program in pane {found.endpoint} works can't be seen, so neither what it may read"
+        return Refused(code=RefusalCode.WOULD_LEAK, message=message)
+    # Which server the program talks to, our environment does not say: it counts as its vendor's.
+    own = {name: word for name, word in environ.items() if name in {"HOME", "XDG_CONFIG_HOME"} or name[:5] == "OSRC_"}
+    return pass_gate(
+        Dispatch(
+            subject=found.session_id,
+            lane=lane,
+            verb=SESSION_VERB,
+            model=None,
+            scope=Scope(folders=(folder,), texts=(text,)),
+            cwd=folder,
+            home=home,
+            environment=own,
+            settings=settings_of(environ),
+            cloud_ack=cloud_ack,
+        )
+    )
+
+
+def _folder(found: claims.Claim) -> str | None:
+    """Where the pane's program works; None where that can't be seen."""
+    with contextlib.suppress(psutil.Error):
+        process = psutil.Process(found.pid)
+        for one in (*process.children(recursive=True), process):
+            with contextlib.suppress(psutil.Error):
+                if one is process or any(_named(word) == found.cli for word in one.cmdline()[:2]):
+                    return one.cwd()
+    return None
+
+
+def _named(word: str) -> str:
+    return os.path.basename(word).removesuffix(".js")  # noqa: PTH119 - a word, not a place
 
 
 def _opened(home: Home, name: str, environ: Mapping[str, str]) -> claims.Claim:
@@ -154,7 +209,7 @@ def _program(pid: int, environ: Mapping[str, str]) -> tuple[str, str]:
     """Which CLI runs in a pane, and what it says of its version."""
     for words in _command_lines(pid):
         for place, word in enumerate(words[:2]):
-            name = os.path.basename(word).removesuffix(".js")  # noqa: PTH119 - a word, not a place
+            name = _named(word)
             if name in RULES:
                 return name, _version(words[: place + 1], environ)
     known = ", ".join(sorted(RULES))
@@ -184,7 +239,8 @@ def _version(words: list[str], environ: Mapping[str, str]) -> str:
         )
     except (OSError, ValueError, subprocess.TimeoutExpired):
         return ""
-    return done.stdout[:4096].decode("utf-8", "replace")
+    said = done.stdout if done.stdout.strip() else done.stderr  # pi says it there
+    return said[:4096].decode("utf-8", "replace")
 
 
 class _Watch:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Protocol
 
 from ..lanes import openrouter
+from ..lanes.advice.classify import classify
 from ..lanes.catalog import Resolved
 from ..lanes.contract import Host, Lane, Launch, Locality, Task
 from ..lanes.disclosure import addresses_of
@@ -37,6 +38,7 @@ from ..state.job_folder import LAUNCH, PROMPT, JobFolder
 from ..state.limits import instant
 from ..state.settings import SETTINGS, Settings, config_file, read_config
 from .accounts import Account, account_in
+from .advising import Place, chosen, project_root
 from .choosing import choose
 from .continuing import check_lane, earlier, taken_over
 from .denylist import check_denied
@@ -50,6 +52,7 @@ from .job_tree import own_tree
 from .kept_request import keepable
 from .limit_book import LimitBook, admit
 from .model_book import ModelBook
+from .own_servers import with_own_servers
 from .recheck import keep
 from .tree import JOB_VARIABLE
 from .work_tree import GUARD, Guard, guard_for, project_of
@@ -211,9 +214,14 @@ def _decide(  # noqa: C901, PLR0911, PLR0913, PLR0917  one refusal after the oth
     request, text, taken_up = asked
     conversation = taken_up.conversation if taken_up is not None else None
     models = models or ModelBook(home)
-    resolved = choose(request, registry, models, environment, settings, limits=limits)
+    place = Place(
+        home=home, registry=registry, models=models, environment=environment, settings=settings, limits=limits
+    )
+    advised, told = chosen(request, text, place)
+    resolved = advised or choose(request, registry, models, environment, settings, limits=limits)
     if isinstance(resolved, Refused):
         return resolved
+    resolved = replace(resolved, notices=(*told, *resolved.notices))
     lane = registry.get(resolved.lane)
     if isinstance(lane, Refused):
         return lane
@@ -227,7 +235,7 @@ def _decide(  # noqa: C901, PLR0911, PLR0913, PLR0917  one refusal after the oth
         return refused
     kept = guard_for(lane, request.verb, request.cwd, host, settings, home)
     host = replace(host, walled=kept is not None and kept[1] is not None, project=project_of(request.cwd))
-    host = replace(host, catalogue=models.live(lane.name))
+    host = with_own_servers(replace(host, catalogue=models.live(lane.name)), lane, request.cwd)
     granted = granted_to(request, lane, host, settings, f"@{random(12).hex()}@")
     if isinstance(granted, Refused):
         return granted
@@ -491,6 +499,8 @@ def record_of(draft_: Draft, job_id: str, at: float, owner: Identity | None) -> 
         model=resolved.model,
         tier=resolved.tier,
         effort=request.effort,
+        task_kind=classify(draft_.task_text).kind.value,
+        project=project_root(request.cwd),
         cwd=draft_.cwd,
         worktree=own.path if own else None,
         branch=own.branch if own else None,

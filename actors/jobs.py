@@ -18,6 +18,7 @@ from ..messages.facts import (
     JobCancelRequested,
     JobEnded,
     JobLaunching,
+    JobOutcome,
 )
 from ..messages.group import FanoutAccepted, FanoutCancelRequested, GroupRecord
 from ..messages.internal import CancelJob, CancelNoticed, FactsCommitted, FactsRefused, JobFinished
@@ -82,6 +83,13 @@ class Cancel:
     at_once: bool
     group_id: str | None = None
     """The group whose members they are, where all of it is to end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """Gateway → Jobs: journal this of an ended job. Answered ``True`` once it is on disk, or refused."""
+
+    fact: JobOutcome
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,6 +269,9 @@ class Jobs(Supervisor):
                 self._release(job_ids)
             case Cancel():
                 self._cancel(message)
+            case Note(fact=fact):
+                port = self.query.port if isinstance(self.query, Query) else None
+                self._append([fact], _Waiting(port=port), may_wait=False)
             case Adopt(job_id=job_id):
                 self._adopt(job_id)
             case Hold(facts=held):

@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Generic, TypeVar
 
 from ..lanes.catalog import Known
+from ..lanes.catalog.benchmarks import Benchmarks
+from ..lanes.catalog.benchmarks import parse as parse_benchmarks
 from ..lanes.catalog.listing import BUDGET_USD_M, MID_USD_M, Listed, parse, tier_by_price
 from ..lanes.catalog.live import Live, parse_live
 from ..lanes.catalog.own_rows import OwnModels
@@ -25,6 +27,7 @@ from ..state.settings import Settings
 OWN = "models.local"
 LISTING = "models.json"
 LIVE = "models.live.json"
+BENCHMARKS = "benchmarks.json"
 OWN_LIMIT = 256 * 1024
 LISTING_LIMIT = 32 * 1024 * 1024
 
@@ -46,6 +49,8 @@ class ModelBook:
         self.own_path = home.root / OWN
         self.listing_path = home.root / LISTING
         self.live_path = home.root / LIVE
+        self.benchmarks_path = home.root / BENCHMARKS
+        self._benchmarks: _Kept[Benchmarks] | None = None
         self._live: _Kept[Mapping[str, Live]] | None = None
         self._own: _Kept[tuple[frozenset[str], OwnModels]] | None = None
         self._listing: _Kept[Mapping[str, Listed]] | None = None
@@ -79,6 +84,20 @@ class ModelBook:
         """Return the ids that a lane's CLI listed when it was last asked."""
         found = self.live_lists().get(lane)
         return found.models if found else ()
+
+    def benchmarks(self) -> Benchmarks:
+        """Return the cached benchmark scores; empty without any."""
+        seen = _version(self.benchmarks_path)
+        if self._benchmarks is None or self._benchmarks.seen != seen:
+            content = _content(self.benchmarks_path, LISTING_LIMIT) if seen else None
+            found = parse_benchmarks(content) if isinstance(content, bytes) else None
+            self._benchmarks = _Kept(seen, found or Benchmarks())
+        return self._benchmarks.value
+
+    def benchmarks_fetched_at(self) -> float | None:
+        """Return when the scores were fetched, in epoch seconds; None without any."""
+        seen = _version(self.benchmarks_path)
+        return seen[0] / 1e9 if seen else None
 
     def fetched_at(self) -> float | None:
         """Return when the catalogue was fetched, in epoch seconds; None without one."""

@@ -23,12 +23,13 @@ from ..messages.session import (
     SessionStop,
     ViewSessions,
 )
+from ..messages.vocabulary import Effort
 from ..state.errors import StateError
 from ..state.session_folder import SessionFolder
 from ..state.session_views import session_object
 from ..state.store import Reader
 from .base import ask
-from .gate import Passed, pass_gate
+from .gate import Passed, Scope, pass_answer, pass_gate
 from .host import decode_environment
 from .intake import read_plan_file, settings_of
 from .lane_book import LaneBook
@@ -36,13 +37,18 @@ from .limit_book import refusal
 from .recheck import GATE, Asks, dispatch_again
 from .services import Services
 from .session import Give, Given, StopSession, ended
+from .session_anew import why_not_anew
 from .session_intake import SessionDraft, create_session, draft_session, preview_session, write_launch
 from .session_names import session_actor
 from .sessions import AdoptSession, RelaunchSession, StartSession
 
 ASK_S = 30.0
+END_S = 20.0
+"""How long a session may take to end before it is started anew; the client waits a little longer."""
 SHOWN_CHARS = 4000
 """So much of what was sent is kept in the journal."""
+MARGIN_CHARS = 8192
+"""So much behind it is looked at, too: a secret that is cut in two would not be known for one."""
 PLAN = "plan.json"
 _GIVEN = "SELECT 1 FROM facts WHERE job_id = ? AND kind = 'session.given' AND json_extract(body, '$.send_id') = ?"
 
@@ -131,6 +137,8 @@ class SessionDesk:
 
     def _relaunch(self, command: SessionRelaunch) -> Reply:
         record = self._record(command.session)
+        if not isinstance(record, Refused) and not record.state.ended and command.effort is not None:
+            record = self._ended_for(record, command.effort)
         if isinstance(record, Refused):
             return record
         if not record.state.ended:
@@ -140,7 +148,7 @@ class SessionDesk:
             lane=record.lane,
             transport=record.transport,
             model=record.model,
-            effort=record.effort,
+            effort=command.effort or record.effort,
             cwd=record.cwd,
             continues=record.session_id if record.conversation is not None else None,
             captain=record.captain,
@@ -154,9 +162,30 @@ class SessionDesk:
         write_launch(
             folder, draft, self.services.home, attempt=attempt, first=record.given + 1, umask=self.services.umask
         )
-        again = RelaunchSession(record.session_id, attempt)
+        again = RelaunchSession(record.session_id, attempt, command.effort)
         answer = ask(self.services.directory.find("sessions"), again, ASK_S)
         return answer if isinstance(answer, Refused) else self._accepted(answer, draft)
+
+    def _ended_for(self, record: SessionRecord, effort: Effort) -> SessionRecord | Refused:
+        """End a session that is to go on in its conversation with another effort; refuse one that could not."""
+        lane = self._book.registry().get(record.lane)
+        refused = lane if isinstance(lane, Refused) else why_not_anew(record, lane, effort)
+        if refused is not None:
+            return refused
+        asked = self._ask(record.session_id, StopSession(f"started anew with effort {effort}"))
+        if isinstance(asked, Refused):
+            return asked
+        deadline = time.monotonic() + END_S
+        while time.monotonic() < deadline:
+            found = self._record(record.session_id)
+            # Its actor is gone last: then its name is free.
+            gone = self.services.directory.find(session_actor(record.session_id)) is None
+            if isinstance(found, Refused) or (found.state.ended and gone):
+                return found
+            time.sleep(0.05)
+        message = f"the session {record.name} is slow to end"
+        hint = f"osrc session relaunch {record.session_id} --effort {effort}  (once it has)"
+        return Refused(code=RefusalCode.NOT_FINISHED, message=message, hint=hint)
 
     # --- giving
 
@@ -213,10 +242,24 @@ class SessionDesk:
             )
         )
 
+    def _may_answer(self, session_id: str, words: str) -> Refused | None:
+        record = self._record(session_id)
+        if isinstance(record, Refused):
+            return record
+        lane = self._book.registry().get(record.lane)
+        if isinstance(lane, Refused):
+            return lane
+        home = self.services.home
+        kept = SessionFolder(home.session_dir(record.session_id)).read_json(GATE) or {}
+        again = dispatch_again(kept, Asks.session(record, 0), lane, home)
+        return pass_answer(replace(again, scope=Scope(texts=(words,))))
+
     def _steer(self, command: SessionSteer) -> Reply:
         fields = command.action.model_dump(mode="json")
         op = str(fields.pop("op"))
         words = command.action.choice if isinstance(command.action, Answer) else ""
+        if words and (refused := self._may_answer(command.session, words)) is not None:
+            return refused
         shown = shown_text(words) if words else json.dumps(fields)
         return self._give(command.session, Give(command.send_id, op, fields, shown=shown, chars=len(words)))
 
@@ -296,7 +339,7 @@ def planned(plan: Plan | Refused) -> Reply:
 
 def shown_text(text: str) -> str:
     """Return what the journal may keep of a text: its beginning, without secret values."""
-    return redact(text[:SHOWN_CHARS])[0]
+    return redact(text[: SHOWN_CHARS + MARGIN_CHARS])[0][:SHOWN_CHARS]
 
 
 def no_such_session(token: str) -> Refused:

@@ -16,7 +16,7 @@ from ..messages.facts import ChildCrashed, Fact
 from ..messages.internal import FactsCommitted, FactsRefused
 from ..messages.refusals import RefusalCode, Refused
 from ..messages.session import SessionAccepted, SessionEnded, SessionLaunching, SessionRecord
-from ..messages.vocabulary import SessionState
+from ..messages.vocabulary import Effort, SessionState
 from ..state.reader import Reader
 from ..state.restart_budget import RestartBudget
 from ..state.session_folder import SessionFolder
@@ -48,6 +48,8 @@ class RelaunchSession:
 
     session_id: str
     attempt: int
+    effort: Effort | None = None
+    """Another effort than it had."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +167,7 @@ class Sessions(Supervisor):
                 self._run(again.session_id, fresh=fresh)
             return fresh
 
-        fact = SessionLaunching(session_id=again.session_id, attempt=again.attempt)
+        fact = SessionLaunching(session_id=again.session_id, attempt=again.attempt, effort=again.effort)
         self._append([fact], _Waiting(self._port(), done, lambda: self._free(record.name, record.session_id)))
 
     def _adopt(self, session_id: str) -> bool:

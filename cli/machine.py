@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 from ..actors.canary import Sighting, look
 from ..actors.host import probe
@@ -129,3 +131,35 @@ def refresh_catalogue(home: Home, book: ModelBook, known: Settings) -> Refused |
         return base
     home.preflight()
     return refresh(book, base, None)
+
+
+def refresh_benchmarks(home: Home, book: ModelBook, known: Settings) -> Refused | None:
+    """Fetch benchmark scores anew, or say why not. They are had with any key of OpenRouter's."""
+    from ..actors.accounts import account_in  # noqa: PLC0415 - beside its only use
+    from ..actors.catalogue import refresh_benchmarks as fetch  # noqa: PLC0415 - it loads an HTTP client
+    from ..lanes.openrouter import base_url  # noqa: PLC0415 - beside its only use
+
+    base = base_url(known.text("openrouter_url"))
+    if isinstance(base, Refused):
+        return base
+    account = account_in(os.environ, known.text("openrouter_url"))
+    home.preflight()
+    return fetch(book, base, None if account is None else account.key)
+
+
+def advice(home: Home, task: str, folder: str, effort: str | None) -> dict[str, Any]:
+    """Return what ``osrc advise`` prints, worked out here: no supervisor is asked, none is started."""
+    from ..actors.advising import Place, Question, give  # noqa: PLC0415 - beside its only use
+    from ..actors.limit_book import LimitBook  # noqa: PLC0415 - as above
+    from ..messages.vocabulary import Effort  # noqa: PLC0415 - as above
+
+    place = Place(
+        home=home,
+        registry=registry(home),
+        models=model_book(home),
+        environment=os.environ,
+        settings=settings(),
+        limits=LimitBook(home, time.time),
+    )
+    question = Question(task=task, cwd=folder, effort=Effort(effort) if effort else None)
+    return give(question, place).view(task)

@@ -258,6 +258,7 @@ def task_options(function: Callable[..., Any]) -> Callable[..., Any]:
             click.option(
                 "--wait-limit", is_flag=True, help="Wait for a limit to end instead of being refused or moved."
             ),
+            click.option("--no-advise", is_flag=True, help="Choose as always, whatever the driving mode says."),
             click.option("--label", metavar="L", help="A name for the job, accepted wherever an id is."),
             click.option("--allow-downgrade", is_flag=True, help="Permit a weaker protection where a lane needs it."),
             click.option("--trust-lane", metavar="L", help="Trust this lane for this one job."),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Sequence
 from typing import Any
 
 import click
@@ -45,12 +46,21 @@ def continued(reach: Reach, token: str | None) -> str | None:
 
 
 def started(  # noqa: PLR0913 - by name
-    options: Globals, reach: Reach, found: Session, *, detach: bool, task: bool, events: Events | None = None
+    options: Globals,
+    reach: Reach,
+    found: Session,
+    *,
+    detach: bool,
+    task: bool,
+    events: Events | None = None,
+    seen: Sequence[Event] = (),
 ) -> int:
     """Wait until it is up (and has its task), say how it is, print its name."""
     code = exit_codes.DONE
     if not detach:
         start = Start(task=task)
+        for event in seen:
+            start.note(event)
         start.wait(events or Events(str(found["events_path"])), Ended(reach, str(found["session_id"])))
         found = named(reach, str(found["session_id"]))
         if start.trouble is not None:
@@ -91,12 +101,13 @@ class Start:
         while time.monotonic() < deadline and not self._up and self.trouble is None:
             over = ended()
             for event in events.more():
-                self._note(event)
+                self.note(event)
             if over and self.trouble is None:
                 self.trouble = "it ended"
             time.sleep(0.03)
 
-    def _note(self, event: Event) -> None:
+    def note(self, event: Event) -> None:
+        """Take an event into account."""
         kind, state = event.get("type"), event.get("state")
         if kind == "exited":
             self.trouble = str(event.get("reason") or "its program ended at once")

@@ -48,6 +48,7 @@ def job_request(options: Globals, verb: str, task: str, flags: dict[str, Any]) -
         "priority": flags["priority"] or None,
         "wait_limit": flags["wait_limit"] or None,
         **_grants(flags["grants"]),
+        "no_advise": flags.get("no_advise") or None,
         "trust_lane": flags["trust_lane"] is not None or None,
         "cloud_ack": options.cloud_ack or None,
         "environment": environment(),

@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import re
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, get_args
@@ -19,6 +20,7 @@ import click
 from outsourcerer.cli import exit_codes
 from outsourcerer.cli.app import cli
 from outsourcerer.cli.table import COMMANDS, FAMILIES
+from outsourcerer.lanes.advice.classify import Kind, classify
 from outsourcerer.lanes.contract import Lane, Wall
 from outsourcerer.lanes.registry import builtin, names
 from outsourcerer.messages import commands, facts, internal, lane_events, replies
@@ -201,8 +203,36 @@ def posture_table() -> str:
     return table(("lane", *(f"`{verb.value}`" for verb in Verb), "kept read-only by"), rows)
 
 
+# --- advice
+
+
+def advice_accuracy() -> str:
+    """Return how often the kind of a task is told rightly, on what was tuned with and what was held out."""
+    sys.path.insert(0, str(DOCS.parent / "tests"))
+    from fakes.advice_tasks import read_tasks  # noqa: PLC0415 - tests are on nobody's path
+
+    shares = {name: [one for one in read_tasks() if one.held_out is held] for name, held in _SHARES}
+    rows = []
+    for name, tasks in shares.items():
+        right = sum(classify(one.text).kind.value == one.kind for one in tasks)
+        rows.append((name, str(len(tasks)), str(right), f"{100 * right / len(tasks):.1f} %"))
+    kinds = [kind.value for kind in Kind]
+    told = Counter((one.kind, classify(one.text).kind.value) for one in shares["held out"])
+    confused = [(f"`{is_}`", *(str(told[is_, said]) for said in kinds)) for is_ in kinds]
+    return "\n\n".join(
+        [
+            table(("tasks", "count", "right", "share"), rows),
+            "Confusion on those held out; a row is what a task is, a column what was said:",
+            table(("", *(f"`{kind}`" for kind in kinds)), confused),
+        ]
+    )
+
+
+_SHARES = (("tuned with", False), ("held out", True))
+
 PARTS: Mapping[str, Callable[[], str]] = {
     "job-machine": job_diagram.markdown,
+    "advice-accuracy": advice_accuracy,
     "commands": command_pages,
     "exit-codes": exit_code_table,
     "refusals": refusal_table,

@@ -10,7 +10,7 @@ from .base import Message
 from .group import FanoutRequest, GroupId
 from .job import JobRequest
 from .session import SessionCommand
-from .vocabulary import JobState
+from .vocabulary import Effort, JobState
 
 
 class Ids(Message):
@@ -93,6 +93,28 @@ class QueueResume(Message):
     kind: Literal["queue.resume"] = "queue.resume"
     words: Annotated[tuple[str, ...], Field(max_length=1000)] = ()
     """Jobs or groups; none: every pause is taken back."""
+
+
+class JobTellOutcome(Message):
+    """client → Jobs; ``outcome_kept`` once journalled, or ``refused`` for a job that is unknown or has not ended."""
+
+    kind: Literal["job.tell_outcome"] = "job.tell_outcome"
+    job: str
+    """An id, a unique prefix, or a label."""
+    outcome: Literal["passed", "failed", "reverted"]
+    source: Literal["person", "check"] = "person"
+
+
+class ViewAdvice(Message):
+    """client → gateway; ``advice``, or ``refused`` for a setting that makes no sense."""
+
+    kind: Literal["view.advice"] = "view.advice"
+    task: Annotated[str, Field(min_length=1)]
+    effort: Effort | None = None
+    cwd: str
+    """The folder whose history counts."""
+    environment: str = Field(default="", repr=False)
+    """As in ``job.submit``."""
 
 
 class ViewJobs(Message):
@@ -188,6 +210,8 @@ Command = Annotated[
     | JobGc
     | QueuePause
     | QueueResume
+    | JobTellOutcome
+    | ViewAdvice
     | ViewJobs
     | FollowJobs
     | FollowEvents

@@ -121,6 +121,23 @@ class JobHeld(Observation):
     """The attempt that met the limit, if there was one."""
 
 
+class JobOutcome(Observation):
+    """Jobs, when somebody, or a check, said what became of a job's result. The newest word counts."""
+
+    kind: Literal["job.outcome"] = "job.outcome"
+    job_id: JobId
+    outcome: Literal["passed", "failed", "reverted"]
+    source: Literal["person", "check"] = "person"
+    task_kind: str | None = None
+    """The kind of task that it was (``lanes/advice/classify.py``); None: not known."""
+    project: str | None = None
+    """The root of the work tree that it was done in."""
+    lane: str
+    """The lane whose attempt gave the result."""
+    model: str
+    """The key of the model that gave it; empty: the lane's own default."""
+
+
 class JobRemoved(Observation):
     """Jobs, when a finished job was cleaned up."""
 
@@ -253,6 +270,7 @@ Fact = Annotated[
     | JobEnded
     | JobHopped
     | JobHeld
+    | JobOutcome
     | JobRemoved
     | QueuePaused
     | QueueResumed

@@ -58,6 +58,8 @@ class JobRequest(Message):
     """The ended job whose conversation is gone on with: its lane, folder and verb are taken over."""
     wait_limit: bool = False
     """Wait where a limit is met until it ends, instead of being refused or going elsewhere."""
+    no_advise: bool = False
+    """Never choose by advice, whatever the mode says."""
     trust_lane: bool = False
     cloud_ack: bool = False
     environment: str = Field(default="", repr=False)
@@ -156,6 +158,10 @@ class JobRecord(Observation):
     model_observed: str | None = None
     tier: Tier = Tier.MID
     effort: Effort | None = None
+    task_kind: str | None = None
+    """What kind of task it is (``lanes/advice/classify.py``); None: it was not looked at."""
+    project: str | None = None
+    """The root of the work tree that it was asked for in: its history is kept by it."""
     cwd: str
     """Where the delegate works."""
     worktree: str | None = None

@@ -174,6 +174,24 @@ class LimitsState(Observation):
     quotas: tuple[dict[str, Any], ...] = ()
 
 
+class AdviceView(Observation):
+    """Which model and lane a task should go to, and why (keys in docs/orchestrators.md)."""
+
+    kind: Literal["advice"] = "advice"
+    advice: dict[str, Any]
+
+
+class OutcomeKept(Observation):
+    """What became of a job's result is journalled."""
+
+    kind: Literal["outcome_kept"] = "outcome_kept"
+    job_id: str
+    outcome: str
+    task_kind: str | None = None
+    project: str | None = None
+    model: str
+
+
 class SupervisorState(Observation):
     """The supervisor as it is."""
 
@@ -215,6 +233,8 @@ Reply = Annotated[
     | GroupPlanned
     | GroupView
     | LimitsState
+    | AdviceView
+    | OutcomeKept
     | SupervisorState
     | Stopping
     | Refused,

@@ -172,6 +172,8 @@ class SessionRelaunch(Message):
 
     kind: Literal["session.relaunch"] = "session.relaunch"
     session: SessionId
+    effort: Effort | None = None
+    """With this effort. One that runs is ended first, where its conversation can be gone on with."""
     environment: str = Field(default="", repr=False)
 
 
@@ -212,6 +214,8 @@ class SessionLaunching(Observation):
     kind: Literal["session.launching"] = "session.launching"
     session_id: SessionId
     attempt: int
+    effort: Effort | None = None
+    """None: the one it had."""
 
 
 class SessionHeld(Observation):

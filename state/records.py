@@ -23,6 +23,7 @@ from ..messages.facts import (
     JobHeld,
     JobHopped,
     JobLaunching,
+    JobOutcome,
     JobProgressed,
     JobRemoved,
     JobSpawned,
@@ -69,6 +70,7 @@ def apply(record: JobRecord | None, fact: Fact, at: float) -> JobRecord | None: 
             | QuotaSet()
             | QuotaCleared()
             | QuotaExhausted()
+            | JobOutcome()
             | FanoutAccepted()
             | FanoutCancelRequested()
             | FanoutEnded()

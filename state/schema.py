@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .errors import StateError, printable
 
-SCHEMA = 5
+SCHEMA = 6
 
 
 def newer(path: str, found: int) -> StateError:

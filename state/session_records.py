@@ -36,7 +36,9 @@ def apply_session(record: SessionRecord | None, fact: SessionFact, at: float) ->
 def _changes(record: SessionRecord, fact: SessionFact, at: float) -> dict[str, Any]:  # noqa: PLR0911 - one a fact
     match fact:
         case SessionLaunching(attempt=attempt):
-            return _launching(attempt) if attempt > record.attempt else {}
+            if attempt <= record.attempt:
+                return {}
+            return _launching(attempt) | ({"effort": fact.effort} if fact.effort is not None else {})
         case SessionHeld() if fact.attempt == record.attempt:
             return {"holder": fact.holder, "delegate": fact.delegate, "started": record.started or at}
         case SessionGiven():

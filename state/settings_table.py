@@ -100,6 +100,17 @@ _CHOOSING = (
     Setting("max_depth", "count", 1.0, "how deep delegates may delegate", older_prefix=True),
 )
 
+_ADVICE = (
+    _flag("advise", False, "choose by advice where no model was named, whatever the mode says"),
+    _flag("no_advise", False, "never choose by advice"),
+    _flag("advise_router", True, "the recommended model runs on the cheapest lane that has it"),
+    _count("advise_dynamic_max", 25, "models of OpenRouter's catalogue that advice also considers", "models"),
+    _flag("advise_conserve", True, "a plan past the conserve line lowers the scores of its models"),
+    Setting("conserve_threshold", "number", 50.0, "use of a plan from which on it is spared", "%", most=100),
+    Setting("cc_pressure", "number", None, "use of the Claude plan, instead of what was last seen", "%", most=100),
+    _number("limits_max_age", 7200, "how long a reading of a plan's use is believed"),
+)
+
 _GATE = (
     _flag("cloud_ack", None, "on: agree, once and for all, that work leaves for cloud lanes; off: refuse them"),
     _flag("secret_allow_value", False, "let a task that holds a secret's value go to a cloud lane"),
@@ -240,6 +251,8 @@ _GOOGLE = (
         "agent that OpenCode is given for run and explore; none: one that has no tool that writes",
     ),
     _flag("cline_user_mcp", False, "let the user's own MCP servers reach Cline"),
+    _flag("copilot_user_mcp", False, "let the user's own MCP servers start with Copilot CLI"),
+    _flag("droid_user_mcp", False, "let Droid use tools of the user's own MCP servers"),
 )
 
 _LATER = (
@@ -288,6 +301,7 @@ SETTINGS: Mapping[str, Setting] = {
     setting.key: setting
     for setting in (
         *_CHOOSING,
+        *_ADVICE,
         *_GATE,
         *_SUPERVISOR,
         *_WATCHDOG,

@@ -20,11 +20,11 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from ..messages.facts import Entry, Fact, GaugesRead, JobAccepted, JobHopped, JobRemoved
+from ..messages.facts import Entry, Fact, GaugesRead, JobAccepted, JobHopped, JobOutcome, JobRemoved
 from ..messages.group import GroupFact
 from ..messages.job import JobRecord
 from ..messages.session import LimitsObserved, SessionFact, SessionRecord, SessionRemoved
-from . import groups_store, ledger_store, limits_store
+from . import groups_store, ledger_store, limits_store, outcomes
 from .errors import DamagedStore, from_os_error, printable
 from .files import FILES, Files
 from .reader import Reader, refuse_irregular
@@ -98,7 +98,9 @@ class Store:
                 entries.append(Entry.model_construct(seq=cursor.lastrowid or 0, at=at, fact=shown))
                 if isinstance(fact, GaugesRead | LimitsObserved):
                     ledger_store.keep_gauges(self._db, fact, at)
-                if isinstance(fact, SessionFact):
+                if isinstance(fact, JobOutcome):
+                    outcomes.keep(self._db, fact, at)
+                elif isinstance(fact, SessionFact):
                     self._update_session(fact, at)
                 elif isinstance(fact, GroupFact):
                     groups_store.keep(self._db, fact, at)

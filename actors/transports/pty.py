@@ -1,7 +1,7 @@
 """A CLI's own terminal interface in a pseudo-terminal, steered by what its screen shows.
 
 ``launch.options``: ``cli`` (whose screens), ``version`` (else the program is asked for it), ``columns``, ``rows``,
-and any bound of ``Pace``. Needs pyte: the holder's ``sys_path`` must lead to it.
+and any bound of ``Pace``. Needs pyte and pexpect: the holder's ``sys_path`` must lead to it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ...lanes.screens.model import Composer, ScreenState, State
 from ...lanes.screens.rules import RULES, ScreenRules, dotted, rules_for, version_of
 from .conduct import ASKING, Conduct, Pace
 from .engine import Stage
-from .pty_process import PtyProcess, unread
+from .pty_process import TerminalProcess, spawn, unread
 from .records import Record, record_for
 from .terminal import COLUMNS, MOMENT, ROWS, Terminal
 from .transcript import TurnText
@@ -29,6 +29,7 @@ _READ = 65536
 _BUSY_LOOK_S, _CALM_LOOK_S, _REST_LOOK_S = 0.05, 0.25, 2.0
 _WAIT_S = 1.0
 _SAVE_S = 0.5
+_ASK_S = 0.03
 TERM = {"TERM": "xterm-256color", "COLORTERM": "truecolor"}
 _NO_VERSION = ScreenState(state=State.STARTING, evidence="its version is being asked for", composer=Composer.HIDDEN)
 
@@ -52,13 +53,15 @@ class PtyEngine:
         self._text = TurnText(self._terminal, stage.emit)
         self._record: Record | None = None
         self._cli = str(options.get("cli"))
-        self._process: PtyProcess | None = None
+        self._process: TerminalProcess | None = None
         self._viewers = Viewers(self._loop, self._terminal, self._typed_by_viewer, self._viewed)
         self._unflushed = 0
         self._last_output = self._loop.now()
         self._timer: int | None = None
         self._due = 0.0
         self._saved_at = 0.0
+        self._silent = False
+        """Its output has come to its end."""
 
     # --- life
 
@@ -69,14 +72,17 @@ class PtyEngine:
         for name in ("COLUMNS", "LINES", "NO_COLOR", "TMUX", "TMUX_PANE"):
             env.pop(name, None)
         umask = int(launch.get("umask") or 0o077)
-        self._process = PtyProcess(launch["argv"], env, launch["cwd"], (self._columns, self._rows), umask)
+        self._process = spawn(launch["argv"], env, launch["cwd"], (self._columns, self._rows), umask)
         self.pid = self._process.pid
         self._record = record_for(self._cli, env, str(launch["cwd"]), self.pid, time.time())
         if self._version is None:
             self._asked = VersionAsked(self._loop, launch["argv"][0], env, self._told_version)
         else:
             self._told_version(str(self._version))
-        self._loop.watch(self._process.master, self._readable)
+        if self._process.descriptor is not None:
+            self._loop.watch(self._process.descriptor, self._readable)
+        else:
+            self._loop.later(_ASK_S, self._poll)
         self._loop.later(_WAIT_S, self._check)
         self._look_in(_BUSY_LOOK_S)
 
@@ -113,8 +119,9 @@ class PtyEngine:
         self._viewers.close()
         if self._asked is not None:
             self._asked.close()
-        self._loop.unwatch(process.master)
-        process.close()
+        if process.descriptor is not None:
+            self._loop.unwatch(process.descriptor)
+        process.terminate()
         self._conduct.exited()
         self._save_screen()
         self._stage.gone(code, signal)
@@ -189,8 +196,11 @@ class PtyEngine:
     def _write(self, data: bytes) -> None:
         if self._process is None:
             return
+        if self._process.descriptor is None:
+            self._process.write(data)
+            return
         self._unflushed += 1
-        self._loop.write(self._process.master, data, self._flushed)
+        self._loop.write(self._process.descriptor, data, self._flushed)
 
     def _flushed(self) -> None:
         self._unflushed -= 1
@@ -199,20 +209,25 @@ class PtyEngine:
         process = self._process
         if process is None:
             return
-        try:
-            data = os.read(process.master, _READ)
-        except BlockingIOError:
+        data = process.read_nonblocking(_READ)
+        if data is None:
             return
-        except OSError:
-            data = b""
         if not data:
-            self._loop.unwatch(process.master)
+            self._silent = True
+            if process.descriptor is not None:
+                self._loop.unwatch(process.descriptor)
             self._loop.later(0.0, self._hung_up)
             return
         self._last_output = self._loop.now()
         self._viewers.show(data)
         self._feed(data)
         self._look_in(_BUSY_LOOK_S)
+
+    def _poll(self) -> None:
+        """Ask for output where nothing tells that there is some."""
+        if self._process is not None and not self._silent:
+            self._readable()
+            self._loop.later(_ASK_S, self._poll)
 
     def _feed(self, data: bytes) -> None:
         """Take output in; while a turn is awaited, look at each moment of it: a short turn is gone in the next."""

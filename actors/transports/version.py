@@ -14,49 +14,64 @@ _PATIENCE_S = 60.0
 
 
 class VersionAsked:
-    """``PROGRAM --version``, once. ``told`` gets what it printed, empty where it printed nothing in time."""
+    """``PROGRAM --version``, once. ``told`` gets what it printed, empty where it printed nothing in time.
+
+    Some print it to stderr alone (seen: pi 0.73.1): that counts where stdout has nothing.
+    """
 
     def __init__(self, loop: Loop, program: str, env: Mapping[str, str], told: Callable[[str], None]) -> None:
         """Ask. Nothing is raised: what can't be asked is told as empty, soon."""
         self._loop, self._told = loop, told
-        self._data = b""
-        self._pid = self._descriptor = -1
+        self._data: dict[int, bytes] = {}
+        self._open: set[int] = set()
+        self._pid = -1
         self._timer = loop.later(_PATIENCE_S, self._end)
-        read, write = os.pipe()
+        out, out_end = os.pipe()
+        err, err_end = os.pipe()
         nowhere = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
         try:
-            actions = [(os.POSIX_SPAWN_DUP2, nowhere, 0), (os.POSIX_SPAWN_DUP2, write, 1)]
-            actions.append((os.POSIX_SPAWN_DUP2, nowhere, 2))
+            ends = ((nowhere, 0), (out_end, 1), (err_end, 2))
+            actions = [(os.POSIX_SPAWN_DUP2, *end) for end in ends]
             self._pid = os.posix_spawn(program, [program, "--version"], env, file_actions=actions, setpgroup=0)
         except (OSError, ValueError):
-            os.close(read)
+            os.close(out)
+            os.close(err)
             loop.later(0.0, self._end)
             return
         finally:
-            os.close(write)
-            os.close(nowhere)
-        os.set_blocking(read, False)
-        self._descriptor = read
-        loop.watch(read, self._readable)
+            for descriptor in (out_end, err_end, nowhere):
+                os.close(descriptor)
+        self._open = {out, err}
+        for descriptor in (out, err):
+            self._data[descriptor] = b""
+            os.set_blocking(descriptor, False)
+            loop.watch(descriptor, lambda descriptor=descriptor: self._readable(descriptor))  # type: ignore[misc]
 
-    def _readable(self) -> None:
+    def _readable(self, descriptor: int) -> None:
+        if descriptor not in self._open:
+            return
         try:
-            data = os.read(self._descriptor, 4096)
+            data = os.read(descriptor, 4096)
         except BlockingIOError:
             return
         except OSError:
             data = b""
-        self._data += data
-        if not data or len(self._data) > _LIMIT:
+        self._data[descriptor] += data
+        if not data:
+            self._shut(descriptor)
+        if not self._open or len(self._data[descriptor]) > _LIMIT:
             self._end()
+
+    def _shut(self, descriptor: int) -> None:
+        self._open.discard(descriptor)
+        self._loop.unwatch(descriptor)
+        os.close(descriptor)
 
     def _end(self) -> None:
         """Tell, once; leave no process behind."""
         self._loop.forget(self._timer)
-        if self._descriptor >= 0:
-            self._loop.unwatch(self._descriptor)
-            os.close(self._descriptor)
-            self._descriptor = -1
+        for descriptor in tuple(self._open):
+            self._shut(descriptor)
         if self._pid > 0:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self._pid, signal.SIGKILL)
@@ -64,7 +79,8 @@ class VersionAsked:
                 os.waitpid(self._pid, 0)
             self._pid = -1
         told, self._told = self._told, lambda _: None
-        told(self._data.decode("utf-8", "replace"))
+        said = next((data for data in self._data.values() if data.strip()), b"")
+        told(said.decode("utf-8", "replace"))
 
     def close(self) -> None:
         """It is not wanted any more."""

@@ -41,7 +41,11 @@ def session() -> None:
 @click.argument("words", metavar="[TASK]", nargs=-1)
 @click.option("-m", "--model", metavar="MODEL", help="Model or alias; the lane follows from it.")
 @click.option("--lane", metavar="LANE", help="Who runs it and who is billed (osrc lanes).")
-@click.option("--transport", type=click.Choice(["native", "acp", "pty", "tmux"]), help="How it is talked with.")
+@click.option(
+    "--transport",
+    type=click.Choice(["native", "acp", "pty", "tmux"]),
+    help="How it is talked with (tmux: see session claim).",
+)
 @click.option("--name", metavar="N", help="A name; one that a live session bears is refused (exit 4).")
 @click.option("--effort", type=click.Choice([word.value for word in Effort]), help="Reasoning effort.")
 @click.option("--cwd", metavar="DIR", help="Folder the delegate works in (default: this one).")
@@ -193,13 +197,19 @@ def model(options: Globals, words: tuple[str, ...]) -> int:
 @click.argument("words", metavar="[NAME] EFFORT", nargs=-1, required=True)
 @click.pass_obj
 def effort(options: Globals, words: tuple[str, ...]) -> int:
-    """Switch a session's reasoning effort, for this session only."""
+    """Switch a session's reasoning effort, for this session only.
+
+    A session in a terminal is started anew with it, in the same conversation, where its CLI can do that; otherwise it
+    is refused. Declined while it works.
+    """
     word = words[-1]
     if len(words) > 2 or word not in [known.value for known in Effort]:
         raise click.UsageError(f"{word[:40]!r} is no effort: {', '.join(known.value for known in Effort)}.")
     reach = Reach(options)
     found = meant(reach, words[0] if len(words) == 2 else None)
-    return parts.steer(options, reach, found, {"op": "effort", "effort": word})
+    if found["transport"] != "pty":
+        return parts.steer(options, reach, found, {"op": "effort", "effort": word})
+    return _anew(options, reach, found, word)
 
 
 @session.command("interrupt", cls=Command)
@@ -213,17 +223,29 @@ def interrupt(options: Globals, name: str | None) -> int:
 
 @session.command("relaunch", cls=Command)
 @click.argument("name", required=False)
+@click.option("--effort", type=click.Choice([word.value for word in Effort]), help="With another reasoning effort.")
 @click.pass_obj
-def relaunch(options: Globals, name: str | None) -> int:
+def relaunch(options: Globals, name: str | None, effort: str | None) -> int:
     """Start an ended or lost session's program anew, in its conversation where its CLI can take it up."""
     reach = Reach(options)
     found = meant(reach, name, ended=True)
     if live(found):
         raise CliError("not_finished", f"the session {found['name']} runs", f"osrc session stop {found['name']}")
+    return _anew(options, reach, found, effort)
+
+
+def _anew(options: Globals, reach: Reach, found: dict[str, Any], effort: str | None) -> int:
+    """Have a session's program started anew, and wait until it is up. One that runs is ended by that."""
+    ran = live(found)
     body = {"kind": "session.relaunch", "session": found["session_id"], "environment": environment()}
     events = Events(str(found["events_path"]), at_end=True)
-    reply = reach.request(body)
-    return parts.started(options, reach, dict(reply["session"]), detach=False, task=False, events=events)
+    reply = reach.request(body | ({"effort": effort} if effort is not None else {}))
+    seen = events.more()
+    if ran:  # what the ended program did last is none of the new one's
+        last = max((place for place, event in enumerate(seen) if event.get("type") == "exited"), default=-1)
+        seen = seen[last + 1 :]
+        say(f"{found['name']}: started anew with effort {effort}, in the same conversation")
+    return parts.started(options, reach, dict(reply["session"]), detach=False, task=False, events=events, seen=seen)
 
 
 @session.command("stop", cls=Command)

@@ -7,6 +7,7 @@ import os
 import click
 
 from .. import exit_codes
+from ..errors import CliError
 from ..options import Command, Globals
 from ..output import answer, answer_json, say
 from ..place import full_home
@@ -44,12 +45,21 @@ def claim(options: Globals, name: str, pane: str, server: str | None) -> int:
 def reply(options: Globals, name: str, words: tuple[str, ...]) -> int:
     """Type TEXT into a claimed pane's composer, once. Needs OSRC_EXTERNAL_SEND=1 and the claim's secret.
 
+    It passes the gate first, as what a session is sent does: secret values, files with credentials in the folder that
+    the pane's program works in, your consent.
+
     Nothing is typed unless the composer is seen to be empty, twice. Exit code 0: a turn was seen to start; 2: it was
     typed, but no turn was seen: it is not typed again; 1: nothing was typed.
     """
     from ...actors import external  # noqa: PLC0415 - beside its only use
 
-    receipt = external.reply(full_home(os.environ, options.home), name, read_task(words, None), os.environ)
+    home, text = full_home(os.environ, options.home), read_task(words, None)
+    receipt = external.reply(home, name, text, os.environ, cloud_ack=options.cloud_ack)
+    if not isinstance(receipt, external.Receipt):
+        raise CliError(receipt.code, receipt.message, receipt.hint)
+    if not options.quiet:
+        for line in receipt.disclosure:
+            say(line)
     if options.json:
         answer_json({"name": name, "delivery": receipt.delivery, "reason": receipt.reason})
     else:

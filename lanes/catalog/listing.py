@@ -14,7 +14,7 @@ from ...messages.job import TokenUsage
 from ...messages.vocabulary import Tier
 from ..values import as_count, as_number, as_object
 
-MODELS_CAP = 5000
+MODELS_CAP = 20_000
 ID_CAP = 200
 MILLION = 1_000_000.0
 BUDGET_USD_M = 2.0

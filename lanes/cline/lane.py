@@ -11,6 +11,7 @@ from .events import ClineParser
 from .folder import HEEDS
 from .phrases import classify
 from .session import over
+from .terminal import terminal
 
 MIN_VERSION = (3, 0, 36)
 """Older ones don't keep plan mode in headless runs."""
@@ -57,7 +58,7 @@ LANE = Lane(
     credential_files=CREDENTIALS,
     default_tier=Tier.MID,
     no_resume="Cline takes one up only in its own screen (3.0.65), and its stream names none",
-    sessions={"acp": over},
+    sessions={"acp": over, "pty": terminal},
     heeds=HEEDS,
     skills=Road.BUNDLE,
     plan=plan,

@@ -11,6 +11,7 @@ from .argv import BINARY, INSTALL, VERBS, plan
 from .events import DroidParser
 from .folder import HEEDS
 from .session import over
+from .terminal import terminal
 
 MIN_VERSION = (0, 200, 0)
 TESTED_VERSIONS = ("0.215.0",)
@@ -62,7 +63,7 @@ LANE = Lane(
     credential_files=CREDENTIALS,
     default_tier=Tier.MID,
     no_resume="Droid 0.215.0 needs its maker's server for it, and ends before the model is asked",
-    sessions={"acp": over},
+    sessions={"acp": over, "pty": terminal},
     heeds=HEEDS,
     skills=Road.BUNDLE,
     plan=plan,

@@ -13,6 +13,7 @@ from .argv import BINARY, INSTALL, RESUME, VERBS, plan
 from .events import PiParser
 from .folder import HEEDS
 from .session import native
+from .terminal import terminal
 
 MIN_VERSION = (0, 70, 0)
 TESTED_VERSIONS = ("0.73.1",)
@@ -76,7 +77,7 @@ LANE = Lane(
     credential_files=CREDENTIALS,
     default_tier=Tier.MID,
     resume=RESUME,
-    sessions={"native": native},
+    sessions={"native": native, "pty": terminal},
     heeds=HEEDS,
     skills=Road.BUNDLE,
     plan=plan,

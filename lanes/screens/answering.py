@@ -35,6 +35,8 @@ class AnswerPolicy:
     """Bounds in seconds."""
 
     settle_s: float = 0.15
+    restless_s: float = 1.0
+    """So long a dialog of letters is waited for to rest: Cline 3.0.65 goes on turning a spinner beside it."""
     step_s: float = 3.0
     """How long a key may take to show before it is pressed again."""
     moves: int = 60
@@ -123,7 +125,9 @@ def _closing(answer: Answering, look: Look, policy: AnswerPolicy, *, same: bool,
 
 
 def _moving(answer: Answering, look: Look, menu: Menu, policy: AnswerPolicy) -> tuple[Answering, str | None]:
-    if look.quiet_s < policy.settle_s or not look.flushed or look.drained is False:
+    stood = answer.option.key is not None and look.now - (answer.since or 0.0) >= policy.restless_s
+    resting = look.quiet_s >= policy.settle_s or stood
+    if not resting or not look.flushed or look.drained is False:
         return answer, None
     here = menu.selected
     if answer.option.key is not None or (here is not None and here.index == answer.option.index):

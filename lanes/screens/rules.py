@@ -291,6 +291,7 @@ CLINE = ScreenRules(
     ),
     menu=MenuShape(pointers="❯", hint=_re(r"(?i)enter to (select|open)")),
     working_above=_re(rf"^ [{_SPINNER}] \S"),
+    chrome=_re(rf"^ [{_SPINNER}] \S"),
     approval=_re(r"Cline needs permission"),
     letters=_re(r"^ {0,4}\[y\] Approve {2,}\[n\] Deny\s*$"),
     advert=_re(r"Press Enter to open, any other key to close"),
@@ -302,10 +303,13 @@ DROID = ScreenRules(
     cli="droid",
     since=(0, 215),
     until=(0, 216),
-    composer=ComposerShape(kind="ruled", glyph=_re(r"> ?")),
+    composer=ComposerShape(kind="ruled", glyph=_NEVER),
     menu=MenuShape(pointers=">", hint=None),
     login=_re(r"(?i)please login with your Factory account|authentication failed"),
-    notes=("Only its sign-in was seen: without an account it shows nothing else.",),
+    notes=(
+        "Only its sign-in was seen (0.215.0): offline its interface shows nothing else, though its headless runs work.",
+        "What stands after it is unknown, and nothing is typed into it.",
+    ),
 )
 
 RULES: dict[str, ScreenRules] = {

@@ -32,6 +32,8 @@ class Case:
     switch: str | None = None
     observed: str | None = None
     """The model that is then seen to answer."""
+    effort: bool = False
+    """Whether it is started anew with another effort, in its conversation."""
     model: str | None = None
     """What is said with ``-m``."""
     files: dict[str, Any] = field(default_factory=dict)
@@ -43,6 +45,7 @@ CASES = {
         first=("Yes, I trust this folder", "Yes"),
         switch="fable",
         observed="claude-fable-5-2",
+        effort=True,
         files={".claude.json": {"hasCompletedOnboarding": True, "theme": "dark"}},
     ),
     "codex": Case(
@@ -52,6 +55,8 @@ CASES = {
     "qwen": Case(),
     "opencode": Case(),
     "copilot": Case(first=("Yes",), model="stub-model"),
+    "pi": Case(asks=0, model="stub/stub-model"),
+    "cline": Case(model="stub-model"),
 }
 
 
@@ -95,6 +100,20 @@ class Terminal:
 
     def idle(self) -> bool:
         return bool(self.osrc("read", "one", "--state")[1]["state"] == "idle")
+
+
+def anew(tui: Terminal) -> None:
+    """Give it another effort; it goes on in the same conversation, and has everything that was said in it."""
+    before = tui.osrc("list")[1]["sessions"][0]
+    code, told = tui.osrc("effort", "one", "high")
+    assert code == 0, json.dumps(told)
+    after = tui.osrc("list")[1]["sessions"][0]
+    assert (after["effort"], after["session_id"]) == ("high", before["session_id"])
+    tui.until(tui.idle)
+    tui.world.server.steps.append({"text": "And the third, with more effort."})
+    code, told = tui.osrc("send", "one", "Once more?", "--wait", "--for", "120")
+    assert (code, "And the third" in told["end"]["text"]) == (0, True), json.dumps(told)
+    assert "Do as scripted." in tui.world.server.main_requests[-1].text
 
 
 @pytest.mark.parametrize("lane", CASES)
@@ -147,5 +166,7 @@ def test_a_terminal_session_from_the_first_screen_to_the_end(make_world, lane: s
         found = tui.osrc("list")[1]["sessions"][0]
         assert (found["model_observed"], found["model_pin"]) == (case.observed, "kept")
     assert len(world.server.main_requests) == 4
+    if case.effort:
+        anew(tui)
     assert tui.osrc("stop", "one")[0] == 0
     shutil.rmtree(world.root / "home" / ".codex" / "tmp", ignore_errors=True)

@@ -86,13 +86,16 @@ def test_a_claimed_pane_gets_a_reply_once_and_only_from_its_owner(panes: Panes) 
         assert panes.osrc("release", "ext", **wrong)[0] == 1
     code, told = panes.osrc("reply", "ext", "no", **mine)
     assert (code, "OSRC_EXTERNAL_SEND=1" in told) == (1, True)
+    code, told = panes.osrc("reply", "ext", "no", OSRC_EXTERNAL_SEND="1", **{**mine, "OSRC_CLOUD_ACK": "0"})
+    assert (code, "OSRC_CLOUD_ACK" in told) == (1, True)
     key = "ghp_" + "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"
     code, told = panes.osrc("reply", "ext", f"use {key}", OSRC_EXTERNAL_SEND="1", **mine)
-    assert (code, "looks like a secret" in told, key in told) == (1, True, False)
+    assert (code, "secret" in told, key in told) == (1, True, False)
     assert panes.log("submitted") == []
 
     text = "hello from outside\nwith ❯ 1. Yes and 漢字"
-    assert panes.osrc("reply", "ext", text, OSRC_EXTERNAL_SEND="1", **mine) == (0, "ext turn-started\n")
+    code, told = panes.osrc("reply", "ext", text, OSRC_EXTERNAL_SEND="1", **mine)
+    assert (code, told.startswith("ext turn-started\n")) == (0, True), told
     assert panes.log("submitted") == [text]
     assert panes.log("typed_into_dialog") == []
     assert panes.osrc("release", "ext", **mine)[0] == 0

@@ -100,6 +100,17 @@ def test_a_highlight_that_does_not_move_has_a_bound():
     assert set(keys) == {"down"}
 
 
+def test_a_dialog_beside_which_something_always_moves_is_answered_once_it_has_stood():
+    lettered = Menu(question="May I?", options=(Option(index=1, label="Approve", key="y"),))
+    answer = Answering(menu=lettered, option=lettered.options[0])
+    keys = []
+    for tenth in range(12):
+        answer, key = press(answer, look(tenth / 10, lettered, quiet_s=0.05), AnswerPolicy())
+        keys.append(key)
+    assert [key for key in keys if key] == ["y"]
+    assert keys.index("y") == 10
+
+
 def test_letters_are_pressed_as_they_are():
     lettered = Menu(
         question="Approve?", options=(Option(index=1, label="Approve", key="y"), Option(index=2, label="Deny", key="n"))

@@ -3,6 +3,8 @@
 import pytest
 from outsourcerer.lanes.contract import Host, SessionLaunch, SessionTask
 from outsourcerer.lanes.registry import builtin
+from outsourcerer.lanes.screens.classify import classify
+from outsourcerer.lanes.screens.model import Screen, State
 from outsourcerer.lanes.screens.rules import RULES
 from outsourcerer.messages.refusals import Refused
 
@@ -13,6 +15,8 @@ LANES = {
     "qwen": ("--approval-mode", "default"),
     "opencode": (),
     "copilot": ("--no-auto-update",),
+    "cline": ("--auto-approve", "false"),
+    "pi": (),
 }
 
 
@@ -39,6 +43,13 @@ def test_a_model_and_a_conversation_are_handed_on(name):
     words = " ".join(launch(name, model="some-model", conversation="0a1b").argv)
     assert "some-model" in words
     assert "0a1b" in words
+
+
+def test_pi_says_that_it_asks_nobody_and_droid_how_far_it_was_seen():
+    assert any("asks nobody" in notice for notice in launch("pi").notices)
+    assert any("sign-in" in notice for notice in launch("droid", model="m").notices)
+    blank = Screen(lines=("─" * 60, "> Try this", "─" * 60), cursor=(1, 2))
+    assert classify(blank, RULES["droid"]).state is State.UNKNOWN
 
 
 def test_opencode_asks_where_its_own_default_does_not():

@@ -21,7 +21,7 @@ ROOT = Path(outsourcerer.__path__[0])
 
 KNOWN = {
     # By the gate's permit.
-    "actors/job.py": ({"spawner.spawn"}, "hands on the permit of its attempt"),
+    "actors/job_launch.py": ({"spawner.spawn"}, "hands on the permit of its attempt"),
     "actors/spawner.py": ({"subprocess.Popen"}, "the forking helper itself, which knows no work; spawn takes a permit"),
     "actors/holders.py": ({"subprocess.run"}, "start_holder takes a permit"),
     "actors/rehearsal_turn.py": ({"subprocess.Popen"}, "takes a permit"),
@@ -29,9 +29,12 @@ KNOWN = {
     "actors/shim.py": ({"os.fork", "os.execve"}, "only what spawn asked for"),
     "actors/holder_main.py": ({"os.fork"}, "leaves its caller's session; whoever starts a holder needs a permit"),
     "actors/transports/child.py": ({"subprocess.Popen"}, "inside a holder"),
-    "actors/transports/pty_process.py": ({"os.fork", "os.execve"}, "inside a holder"),
+    "actors/transports/pty_posix.py": ({"pexpect.spawn"}, "inside a holder"),
     "actors/transports/version.py": ({"os.posix_spawn"}, "inside a holder: a CLI's version"),
-    "actors/external.py": ({"subprocess.run"}, "a CLI's version; it types into a claimed pane only, after an opt-in"),
+    "actors/external.py": (
+        {"subprocess.run"},
+        "a CLI's version; it types into a claimed pane only, after an opt-in and the gate",
+    ),
     "actors/tmux.py": ({"subprocess.run"}, "tmux, on this machine"),
     "actors/delegates/acp_tree.py": ({"asyncio.create_subprocess_exec"}, "inside a delegate"),
     "actors/delegates/local_agent.py": ({"os.execve", "subprocess.Popen"}, "inside a delegate"),

@@ -11,6 +11,7 @@ from outsourcerer.messages.vocabulary import JobState
 from outsourcerer.state.groups_reader import groups, resolve_group
 from outsourcerer.state.ledger_reader import sums, whole
 from outsourcerer.state.limits_reader import marks, quotas, rooms
+from outsourcerer.state.outcomes import outcomes
 from outsourcerer.state.reader import Reader
 from outsourcerer.state.schema import SCHEMA
 from outsourcerer.state.store import Store
@@ -79,6 +80,17 @@ def test_what_schema_5_knew_of_groups_loads(old):
     with Reader(old) as reader:
         assert [row["group_id"] for row in resolve_group(reader, "nightly")] == [GROUP]
         assert resolve_group(reader, "20261118-1106") == groups(reader)
+
+
+def test_what_schema_6_knew_of_results_loads(old):
+    if old_schema(old) < 6:
+        pytest.skip("it knew of none")
+    Store.open(old, now=NOW).close()
+    with Reader(old) as reader:
+        told = outcomes(reader, 0.0)
+    assert [(one.outcome, one.kind, one.project, one.lane, one.model, one.at) for one in told] == [
+        ("passed", "code", "/home/ann/project", "devin", "glm-5-2", 1795000800.0)
+    ]
 
 
 def old_schema(path):

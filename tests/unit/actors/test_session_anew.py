@@ -1,0 +1,54 @@
+"""Which sessions are started anew for another effort."""
+
+import pytest
+from outsourcerer.actors.session_anew import has_effort, why_not_anew
+from outsourcerer.actors.session_intake import choose_transport
+from outsourcerer.lanes.registry import builtin
+from outsourcerer.messages.session import SessionRecord, SessionRequest
+from outsourcerer.messages.vocabulary import Effort, SessionState
+
+
+def record(**more):
+    known = {"session_id": "20261130-120000-0123456789ab", "name": "one", "lane": "claude", "vehicle": "claude"}
+    known |= {
+        "transport": "pty",
+        "cwd": "/work",
+        "state": SessionState.IDLE,
+        "conversation": "0a1b",
+        "accepted_at": 1.0,
+    }
+    return SessionRecord(**{**known, **more})
+
+
+def why(lane="claude", **more):
+    return why_not_anew(record(**more), builtin(lane), Effort.HIGH)
+
+
+def test_an_idle_one_whose_conversation_is_known_is():
+    assert why() is None
+
+
+@pytest.mark.parametrize("state", [SessionState.WORKING, SessionState.WAITING_APPROVAL, SessionState.STARTING])
+def test_one_at_work_is_not(state):
+    refused = why(state=state)
+    assert (refused.code, state in refused.message) == ("not_finished", True)
+
+
+def test_one_that_can_not_go_on_is_not_ended():
+    refused = why(conversation=None)
+    assert ("conversation" in refused.message, "--effort high" in refused.hint) == (True, True)
+
+
+@pytest.mark.parametrize(
+    ("lane", "there"),
+    [("claude", True), ("codex", True), ("pi", True), ("cline", True), ("gemini", False), ("qwen", False)],
+)
+def test_which_interfaces_have_a_flag_for_it(lane, there):
+    assert has_effort(builtin(lane), "pty", Effort.LOW) is there
+    if not there:
+        assert "takes no effort" in why(lane).message
+
+
+def test_a_tmux_session_is_a_claim_and_says_so():
+    refused = choose_transport(SessionRequest(cwd="/work", transport="tmux"), builtin("claude"), None)
+    assert ("claimed, not started" in refused.message, "session claim NAME PANE" in refused.hint) == (True, True)
