@@ -23,7 +23,11 @@ HELP_S = 30.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sighting:
-    """What was seen of one lane's program. ``verdict``: same, changed, broken, untested, absent or unchecked."""
+    """What was seen of one lane's program. ``verdict``: same, changed, broken, silent, untested, absent or unchecked.
+
+    Silent is a program that goes on trying, and says nothing, when its model has failed it: whether its lane would
+    tell that failure can't be seen.
+    """
 
     lane: str
     verdict: str
@@ -35,8 +39,9 @@ class Sighting:
     """Those that its help no longer names."""
     turn: bool | None = None
     """Whether a turn against a scripted model went as the lane reads it; None: none was played."""
-    mishaps: Mapping[str, bool] = field(default_factory=dict)
-    """Which failures of the model were played, and whether the lane told each from others."""
+    mishaps: Mapping[str, bool | None] = field(default_factory=dict)
+    """Which failures of the model were played, and whether the lane told each from others; None where it
+    was still trying when its time was over."""
     notes: tuple[str, ...] = ()
 
 
@@ -64,17 +69,19 @@ def look(
     if turn and played.ok is None:
         notes.append("it can't be led to a scripted model: no turn was played")
     notes += played.notes
-    mishaps = {}
+    mishaps: dict[str, bool | None] = {}
     if errors and played.ok:
         tried = {mishap: rehearse(lane, environment, mishap) for mishap in Mishap}
-        mishaps = {str(mishap): found.ok is True for mishap, found in tried.items()}
+        mishaps = {str(mishap): found.ok for mishap, found in tried.items()}
         notes += [note for found in tried.values() for note in found.notes]
-    well = played.ok and all(mishaps.values())
+    well = played.ok and False not in mishaps.values()
     verdict = "changed" if gone else "same" if looked and ready.tested else "untested" if looked else "unchecked"
     if program is None and well:
         verdict = "same"
     if played.ok is not None and not well:
         verdict = "broken"
+    elif None in mishaps.values() and verdict in ("same", "untested"):
+        verdict = "silent"
     return Sighting(
         lane=lane.name,
         verdict=verdict,

@@ -153,6 +153,24 @@ def pass_gate(dispatch: Dispatch, senses: Senses = SENSES) -> Passed | Refused:
     return Passed(_SEAL, subject=dispatch.subject, attempt=dispatch.attempt, cloud=False, words=words)
 
 
+def pass_answer(dispatch: Dispatch) -> Refused | None:
+    """Refuse words that answer a running delegate and hold a secret value that would leave.
+
+    Files and consent are looked at with each send: an answer begins nothing, and gives nothing more to read.
+    """
+    leaves = leaving(
+        dispatch.lane,
+        model=dispatch.model,
+        server=dispatch.server,
+        addresses=dispatch.addresses,
+        environment=dispatch.environment,
+    )
+    found = _look_at_words(dispatch, leaves) if leaves is not None else None
+    if not isinstance(found, Refused):
+        return None
+    return found.model_copy(update={"hint": "refer to it by its name, such as $API_KEY"})
+
+
 def _pass_cloud(dispatch: Dispatch, leaves: Leaving, senses: Senses, *, delegate: bool) -> Passed | Refused:
     """Let work leave, or refuse it: the cheapest look first, and the one that keeps something last."""
     ack = dispatch.settings.flag("cloud_ack") if dispatch.settings.is_set("cloud_ack") else None

@@ -73,7 +73,7 @@ def find_hop(services: Services, record: JobRecord, outcome: str, limit_until: f
     request = kept_request(folder, services.requests.get(record.job_id))
     kind = FailureKind(outcome)
     if request is None:
-        return HopFound(why="not tried elsewhere: what was asked for is not kept with this job")
+        return HopFound(why="not tried elsewhere: the task is not kept with this job")
     if request.wait_limit and limit_until is not None:
         return HopFound(wait_until=limit_until, why=f"waits for the limit of {record.lane}: {instant(limit_until)}")
     try:
@@ -98,7 +98,7 @@ def find_again(services: Services, record: JobRecord) -> HopFound:
     folder = JobFolder(services.home.job_dir(record.job_id))
     request = kept_request(folder, services.requests.get(record.job_id))
     if request is None:
-        return HopFound(why="what was asked for is not kept with this job: osrc run asks anew")
+        return HopFound(why="the task is not kept with this job (it may have held a secret value): osrc run asks anew")
     hop = Hop(lane=record.lane, model=record.model, tier=record.tier, why=f"the limit of {record.lane} has ended")
     outcome = record.hops[-1].outcome if record.hops else None
     found = _prepared(hop, services, record, request, folder, outcome=outcome)

@@ -52,6 +52,7 @@ from .job_tree import own_tree
 from .kept_request import keepable
 from .limit_book import LimitBook, admit
 from .model_book import ModelBook
+from .own_servers import with_own_servers
 from .recheck import keep
 from .tree import JOB_VARIABLE
 from .work_tree import GUARD, Guard, guard_for, project_of
@@ -234,7 +235,7 @@ def _decide(  # noqa: C901, PLR0911, PLR0913, PLR0917  one refusal after the oth
         return refused
     kept = guard_for(lane, request.verb, request.cwd, host, settings, home)
     host = replace(host, walled=kept is not None and kept[1] is not None, project=project_of(request.cwd))
-    host = replace(host, catalogue=models.live(lane.name))
+    host = with_own_servers(replace(host, catalogue=models.live(lane.name)), lane, request.cwd)
     granted = granted_to(request, lane, host, settings, f"@{random(12).hex()}@")
     if isinstance(granted, Refused):
         return granted

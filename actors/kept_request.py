@@ -2,7 +2,7 @@
 
 The caller's environment is kept in memory whole, as long as the job lives. In the job's folder it is kept without
 anything that is, or looks like, a secret: an attempt that is planned by a later supervisor finds only those lanes
-ready that need none from it.
+ready that need none from it. A task that holds a secret value is not kept at all, so that such a job never moves.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from pydantic import ValidationError
 from ..messages.job import JobRequest
 from ..state.job_folder import JobFolder
 from ..state.settings import SETTINGS
+from .redaction import clean
 
 _SECRET_NAME = re.compile(
     r"KEY|TOKEN|SECRET|PASS|CREDENTIAL|AUTH|COOKIE|SESSION|PRIVATE|SIGNATURE|DSN|_PAT\b", re.IGNORECASE
@@ -50,9 +51,10 @@ class Requests:
 
 
 def keepable(request: JobRequest, text: str, environment: Mapping[str, str]) -> dict[str, Any]:
-    """Return a request as it may be written with its job."""
+    """Return a request as it may be written with its job: without the task where that holds a secret value."""
+    told = text if clean(text) == text else None
     kept = request.model_copy(
-        update={"task": text, "task_file": None, "job_id": None, "environment": wire(without_secrets(environment))}
+        update={"task": told, "task_file": None, "job_id": None, "environment": wire(without_secrets(environment))}
     )
     return kept.model_dump(mode="json", exclude_defaults=True)
 
@@ -65,6 +67,8 @@ def kept_request(folder: JobFolder, environment: str | None) -> JobRequest | Non
     try:
         request = JobRequest.model_validate(kept)
     except ValidationError:
+        return None
+    if request.task is None:  # it was not to be written
         return None
     return request if environment is None else request.model_copy(update={"environment": environment})
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from ..lanes.contract import Lane, Locality
+from ..lanes.contract import Host, Lane, Locality
 from ..messages.job import JobRecord
 from ..messages.refusals import RefusalCode, Refused
 from ..messages.session import SessionRecord
@@ -21,6 +21,7 @@ from ..state.home import Home
 from ..state.job_folder import JobFolder
 from ..state.settings import Settings
 from .base import Handle
+from .folder_settings import check_folder
 from .gate import Dispatch, Passed, Scope, pass_gate
 from .tree import in_background
 
@@ -89,6 +90,8 @@ def keep(folder: Kept, dispatch: Dispatch, permit: Passed) -> None:
             "trust_lane": dispatch.trust_lane,
             "scan_secs": dispatch.settings.number("secret_scan_secs"),
             "protected": dispatch.settings.text("protected_paths"),
+            "trust_folder": dispatch.settings.flag("trust_folder"),
+            "given": sorted(name for name, value in dispatch.environment.items() if value),
             "environment": {name: dispatch.environment[name] for name in _ENVIRONMENT if name in dispatch.environment},
         },
     )
@@ -109,8 +112,25 @@ def permit_again(folder: JobFolder, record: JobRecord, lane: Lane, home: Home, t
 
 
 def look_again(folder: Kept, asks: Asks, lane: Lane, home: Home) -> Passed | Refused:
-    """Ask the gate for the permit of this attempt. Blocks for as long as a search takes."""
-    return pass_gate(dispatch_again(folder.read_json(GATE) or {}, asks, lane, home))
+    """Ask the gate for the permit of this attempt. Blocks for as long as a search takes.
+
+    What the folder sets for the lane's CLI is looked at again too, where something is launched: it may have come since.
+    """
+    kept = folder.read_json(GATE) or {}
+    dispatch = dispatch_again(kept, asks, lane, home)
+    if asks.attempt and (refused := check_folder(lane, asks.verb, asks.cwd, _host(kept, dispatch))) is not None:
+        return refused
+    return pass_gate(dispatch)
+
+
+def _host(kept: Mapping[str, Any], dispatch: Dispatch) -> Host:
+    """Return what judging a folder needs: the names that the caller had set, no value but where home is."""
+    return Host(
+        environment=dict.fromkeys(_words(kept.get("given")), "1"),
+        executables={},
+        home=dispatch.environment.get("HOME") or "/",
+        trust_folder=kept.get("trust_folder") is True,
+    )
 
 
 def dispatch_again(kept: Mapping[str, Any], asks: Asks, lane: Lane, home: Home) -> Dispatch:

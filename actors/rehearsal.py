@@ -27,6 +27,7 @@ from ..state.home import Home
 from ..state.settings import Settings
 from .gate import Dispatch, Scope, pass_gate, pass_rehearsal
 from .host import host_for
+from .own_servers import with_own_servers
 from .rehearsal_turn import Turn, play
 from .scripted_mishaps import Mishap
 from .scripted_model import ScriptedModel
@@ -53,7 +54,7 @@ def rehearse(
 ) -> Rehearsal:
     """Play one ``run`` turn of ``lane``, whose program is looked for on the PATH of ``environment``.
 
-    With a ``mishap`` it goes well where the lane tells it from other failures.
+    With a ``mishap`` it goes well where the lane tells it from other failures; None where its time was over first.
     """
     played = scene(lane.name, "", spent=False)
     if played is None:
@@ -72,6 +73,8 @@ def rehearse(
         if isinstance(turn, Refused):
             return Rehearsal(ok=False, notes=(f"its lane refuses: {turn.message}",))
         if mishap is not None:
+            if not turn.in_time and turn.failure is not EXPECTED.get(mishap, FailureKind.TRANSPORT):
+                return Rehearsal(ok=None, notes=(f"{mishap}: it was still trying when its time was over",))
             notes = _told_wrong(turn, mishap)
             return Rehearsal(ok=not notes, notes=tuple(notes))
         notes = _faults(turn)
@@ -97,8 +100,8 @@ def ping(  # noqa: PLR0913  whom, as whom, and what was agreed to
     It passes the gate as any job does; ``tell`` gets what a person is told before anything leaves.
     """
     with _scratch() as root:
-        host = host_for(lane, environment, settings)
         task = _task(root, PING, None)
+        host = with_own_servers(host_for(lane, environment, settings), lane, task.cwd)
         launch = lane.plan(task, host)
         if isinstance(launch, Refused):
             return Rehearsal(ok=None, notes=(launch.message,))
@@ -140,8 +143,6 @@ def _told_wrong(turn: Turn, mishap: Mishap) -> list[str]:
         return []
     if turn.failure is expected:
         return []
-    if not turn.in_time:
-        return [f"{mishap}: it was still trying when its time was over"]
     read = "a good answer" if turn.failure is FailureKind.NONE else str(turn.failure)
     return [f"{mishap}: read as {read}, not as {expected}{words}"]
 

@@ -29,7 +29,7 @@ from ..state.session_folder import SessionFolder
 from ..state.session_views import session_object
 from ..state.store import Reader
 from .base import ask
-from .gate import Passed, pass_gate
+from .gate import Passed, Scope, pass_answer, pass_gate
 from .host import decode_environment
 from .intake import read_plan_file, settings_of
 from .lane_book import LaneBook
@@ -47,6 +47,8 @@ END_S = 20.0
 """How long a session may take to end before it is started anew; the client waits a little longer."""
 SHOWN_CHARS = 4000
 """So much of what was sent is kept in the journal."""
+MARGIN_CHARS = 8192
+"""So much behind it is looked at, too: a secret that is cut in two would not be known for one."""
 PLAN = "plan.json"
 _GIVEN = "SELECT 1 FROM facts WHERE job_id = ? AND kind = 'session.given' AND json_extract(body, '$.send_id') = ?"
 
@@ -240,10 +242,24 @@ class SessionDesk:
             )
         )
 
+    def _may_answer(self, session_id: str, words: str) -> Refused | None:
+        record = self._record(session_id)
+        if isinstance(record, Refused):
+            return record
+        lane = self._book.registry().get(record.lane)
+        if isinstance(lane, Refused):
+            return lane
+        home = self.services.home
+        kept = SessionFolder(home.session_dir(record.session_id)).read_json(GATE) or {}
+        again = dispatch_again(kept, Asks.session(record, 0), lane, home)
+        return pass_answer(replace(again, scope=Scope(texts=(words,))))
+
     def _steer(self, command: SessionSteer) -> Reply:
         fields = command.action.model_dump(mode="json")
         op = str(fields.pop("op"))
         words = command.action.choice if isinstance(command.action, Answer) else ""
+        if words and (refused := self._may_answer(command.session, words)) is not None:
+            return refused
         shown = shown_text(words) if words else json.dumps(fields)
         return self._give(command.session, Give(command.send_id, op, fields, shown=shown, chars=len(words)))
 
@@ -323,7 +339,7 @@ def planned(plan: Plan | Refused) -> Reply:
 
 def shown_text(text: str) -> str:
     """Return what the journal may keep of a text: its beginning, without secret values."""
-    return redact(text[:SHOWN_CHARS])[0]
+    return redact(text[: SHOWN_CHARS + MARGIN_CHARS])[0][:SHOWN_CHARS]
 
 
 def no_such_session(token: str) -> Refused:

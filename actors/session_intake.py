@@ -37,6 +37,7 @@ from .intake_checks import as_utf8, check_cwd
 from .limit_book import LimitBook, refusal
 from .model_book import ModelBook
 from .notices import notices_path
+from .own_servers import with_own_servers
 from .recheck import SESSION_VERB, keep
 from .session_before import Before, before
 from .work_tree import project_of
@@ -142,7 +143,7 @@ def _decide(  # noqa: C901, PLR0911 - one refusal after the other
     host = host_for(lane, seen, settings, keys_from=environment)
     if (refused := check_folder(lane, Verb.EDIT, request.cwd, host)) is not None:
         return refused
-    host = replace(host, project=project_of(request.cwd))
+    host = with_own_servers(replace(host, project=project_of(request.cwd)), lane, request.cwd)
     task = SessionTask(
         cwd=request.cwd,
         model=resolved.model,

@@ -89,6 +89,8 @@ class Host:
     """What that server lists, first first."""
     catalogue: tuple[str, ...] = ()
     """What the lane's CLI listed of its own models when it was last asked (``Lane.listing``)."""
+    own_servers: tuple[str, ...] | None = ()
+    """What the lane's CLI lists of MCP servers that it would start (``Lane.own_servers``); None: it was no answer."""
     embedded_model: str | None = None
     """Path of the demo model's GGUF, where it is installed."""
     embedded_runtime: bool = False
@@ -290,6 +292,18 @@ class Listing:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class OwnServers:
+    """How a CLI is asked which MCP servers of the person's it would start. Run in the work folder, before a plan."""
+
+    program: str
+    argv: tuple[str, ...]
+    read: Callable[[bytes], tuple[str, ...] | None]
+    """From its output to the names; None where it holds no list."""
+    wanted: str
+    """Variable that, set to 1, lets them start: nothing is asked then."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Lane:
     """One lane. Two lanes may share a vehicle (Claude Code on a plan, or over an API)."""
 
@@ -328,6 +342,8 @@ class Lane:
     """What its CLI reads from the work folder that can redirect it or runs unasked, and can't be switched off."""
     listing: Listing | None = None
     """Where its CLI can be asked for its models."""
+    own_servers: OwnServers | None = None
+    """Where its CLI keeps the person's MCP servers out only by their names: how these are found out."""
     skills: Road = Road.TEXT
     """By which road ``--with skills=`` goes."""
     road: Callable[[Host], Road] | None = None

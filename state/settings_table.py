@@ -251,6 +251,8 @@ _GOOGLE = (
         "agent that OpenCode is given for run and explore; none: one that has no tool that writes",
     ),
     _flag("cline_user_mcp", False, "let the user's own MCP servers reach Cline"),
+    _flag("copilot_user_mcp", False, "let the user's own MCP servers start with Copilot CLI"),
+    _flag("droid_user_mcp", False, "let Droid use tools of the user's own MCP servers"),
 )
 
 _LATER = (

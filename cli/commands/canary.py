@@ -64,7 +64,7 @@ def _print(seen: list[Sighting]) -> None:
         looked = f"{one.options - len(one.gone)} of {one.options} there" if one.options else "-"
         turn = {True: "well", False: "not well", None: "-"}[one.turn]
         if one.mishaps:
-            turn = f"{turn}, {sum(one.mishaps.values())} of {len(one.mishaps)} errors told"
+            turn = f"{turn}, {sum(told is True for told in one.mishaps.values())} of {len(one.mishaps)} errors told"
         rows.append((one.lane, one.verdict, one.version or "-", looked, turn, "; ".join([*notes, *one.notes]) or "-"))
     answer("\n".join(columns(rows)))
 

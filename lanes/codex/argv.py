@@ -7,6 +7,7 @@ from ..catalog.pools import OPENAI_KEY
 from ..contract import Host, Launch, Task
 from ..launching import NESTING, resumed
 from ..vehicles.codex_cli.argv import RESUME, command, start
+from ..vehicles.codex_cli.retries import log_words
 
 
 def plan(task: Task, host: Host) -> Launch | Refused:
@@ -21,6 +22,7 @@ def plan(task: Task, host: Host) -> Launch | Refused:
         notices.append("CODEX_API_KEY is set: the run is metered on that key, not on a ChatGPT plan.")
     return Launch(
         argv=(*argv, *resumed(task, RESUME), "-"),
+        env_set=log_words(host.environment),
         env_strip=NESTING,
         stdin=prompt,
         notices=tuple(notices),

@@ -10,6 +10,7 @@ from .. import openrouter
 from ..contract import Host, Launch, Task
 from ..launching import NESTING, resumed
 from ..vehicles.codex_cli.argv import RESUME, command, start
+from ..vehicles.codex_cli.retries import log_words
 
 STRIP = frozenset({*NESTING, "CODEX_API_KEY", "OPENAI_API_KEY", "OPENAI_BASE_URL"})
 
@@ -34,7 +35,7 @@ def plan(task: Task, host: Host) -> Launch | Refused:
         argv += ["-c", setting]
     return Launch(
         argv=(*argv, *resumed(task, RESUME), "-"),
-        env_set={openrouter.KEY: key},
+        env_set={openrouter.KEY: key, **log_words(host.environment)},
         env_strip=STRIP,
         stdin=prompt,
         notices=tuple(notices),

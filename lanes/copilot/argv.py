@@ -13,6 +13,7 @@ from ...messages.vocabulary import Effort, Verb
 from ..catalog.pools import OWN_PROVIDER
 from ..contract import Host, Launch, Posture, PrivateFile, Task
 from ..launching import NESTING, missing_program, prompt_bytes, resumed
+from .servers import without_servers
 
 BINARY = "copilot"
 INSTALL = "Install GitHub Copilot CLI: npm install -g @github/copilot, then: copilot login"
@@ -81,6 +82,9 @@ def plan(task: Task, host: Host) -> Launch | Refused:
     prompt = prompt_bytes(task.prompt)
     if isinstance(prompt, Refused):
         return prompt
+    closed = without_servers(host)
+    if isinstance(closed, Refused):
+        return closed
     argv = [
         program,
         "--output-format",
@@ -89,6 +93,7 @@ def plan(task: Task, host: Host) -> Launch | Refused:
         "--no-ask-user",
         *resumed(task, RESUME),
         *_PERMISSIONS[task.verb],
+        *closed,
     ]
     if task.model is not None:
         argv += ["--model", task.model]

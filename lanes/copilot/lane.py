@@ -11,6 +11,7 @@ from ..failures import classify
 from ..launching import cli_readiness
 from .argv import BINARY, INSTALL, PROVIDER, REPORT, RESUME, VERBS, plan
 from .events import CopilotParser
+from .servers import OWN_SERVERS
 from .session import over
 from .terminal import terminal
 
@@ -67,6 +68,7 @@ LANE = Lane(
     default_tier=Tier.MID,
     resume=RESUME,
     sessions={"acp": over, "pty": terminal},
+    own_servers=OWN_SERVERS,
     skills=Road.BUNDLE,
     plan=plan,
     parser=parser,

@@ -8,6 +8,7 @@ from ..contract import Host, SessionLaunch, SessionTask
 from ..launching import NESTING, missing_program
 from ..terminals import in_terminal
 from .argv import BINARY, INSTALL, OWN_SESSION, PROVIDER
+from .servers import without_servers
 
 
 def terminal(task: SessionTask, host: Host) -> SessionLaunch | Refused:
@@ -15,7 +16,10 @@ def terminal(task: SessionTask, host: Host) -> SessionLaunch | Refused:
     program = host.executables.get(BINARY)
     if program is None:
         return missing_program(BINARY, INSTALL)
-    argv = [program, "--no-auto-update"]
+    closed = without_servers(host)
+    if isinstance(closed, Refused):
+        return closed
+    argv = [program, "--no-auto-update", *closed]
     if task.conversation is not None:
         argv.append(f"--resume={task.conversation}")
     if task.model is not None:

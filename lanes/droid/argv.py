@@ -26,6 +26,9 @@ VERBS: Mapping[Verb, Posture] = {
 """No ``research``: Droid's autonomy levels are its own judgement of a command, no sandbox around it."""
 
 READ_TOOLS = "Read,LS,Grep,Glob"
+WORK_TOOLS = f"{READ_TOOLS},Execute,Edit,Create,ApplyPatch,TaskOutput,TaskStop,Skill"
+"""Droid's own for work here; one that a model has not (``ApplyPatch``, ``Edit``) is passed over in silence."""
+USER_SERVERS = "OSRC_DROID_USER_MCP"
 
 _PERMISSIONS: Mapping[Verb, tuple[str, ...]] = {
     Verb.RUN: ("--only-tools", READ_TOOLS),
@@ -68,6 +71,9 @@ def plan(task: Task, host: Host) -> Launch | Refused:
     if isinstance(prompt, Refused):
         return prompt
     argv = [program, "exec", "-o", "stream-json", *_PERMISSIONS[task.verb]]
+    if not task.verb.read_only and host.environment.get(USER_SERVERS) != "1":
+        # Servers are started in any case. To take one out by its name ends the run where it did not start.
+        argv += ["--only-tools", WORK_TOOLS]
     if task.model is not None:
         argv += ["-m", task.model]
     if task.effort is not None:

@@ -5,6 +5,7 @@ Seen on Droid 0.215.0, GitHub Copilot CLI 1.0.102 and pi 0.73.1.
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -69,6 +70,35 @@ def test_a_write_and_a_command_under_run_are_refused_and_seen(run: Run, lane: st
     assert sorted(path.name for path in world.repo.iterdir()) == [".git"]
     assert (job["progress"]["writes"], job["progress"]["bash"]) == (0, 0)
     assert "2 tool uses refused" in job["note"]
+
+
+@pytest.mark.parametrize("lane", ["droid", "copilot"])
+def test_the_persons_own_tool_servers_stay_out_unless_they_are_wanted(run_alone: Run, lane: str) -> None:
+    """Droid starts them in any case, and offers nothing of theirs; Copilot starts none, nor those of a trusted folder."""
+    made: list[Path] = []
+
+    def steps(repo: Path) -> list[dict[str, Any]]:
+        home = repo.parent / "home"
+        made.append(home)
+        if lane == "copilot":
+            (home / ".copilot" / "config.json").write_text(json.dumps({"trustedFolders": [str(repo)]}))
+            row = {"type": "stdio", "command": "touch", "args": [str(home / "ran-folder")], "tools": ["*"]}
+            (repo / ".mcp.json").write_text(json.dumps({"mcpServers": {"folder": row}}))
+        return [ANSWER]
+
+    job, _code, world = run_alone(steps, "edit")
+    assert job["state"] == "done", job
+    body = json.dumps(world.server.main_requests[0].body)
+    assert ("greet" in body, "ToolSearch" in body) == (False, False)
+    if lane == "copilot":
+        assert sorted(path.name for path in made[0].glob("ran-*")) == []
+    world.server.forget()
+    job, _code, world = run_alone(steps, "edit", **{f"OSRC_{lane.upper()}_USER_MCP": "1"})
+    assert job["state"] == "done", job
+    body = json.dumps(world.server.main_requests[0].body)
+    assert {"copilot": "greet", "droid": "ToolSearch"}[lane] in body
+    ran = {path.name for path in made[0].glob("ran-*")}
+    assert ran == {"copilot": {"ran-mine", "ran-folder"}, "droid": {"ran-mine"}}[lane]
 
 
 @PI

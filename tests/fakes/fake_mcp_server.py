@@ -1,12 +1,15 @@
-"""The smallest MCP server over stdio: one tool, which says hello."""
+"""The smallest MCP server over stdio: one tool, which says hello. A file that it is named is made at its start."""
 
 from __future__ import annotations
 
 import json
 import sys
+from pathlib import Path
 
 TOOL = {"name": "greet", "description": "Says hello.", "inputSchema": {"type": "object", "properties": {}}}
 
+for name in sys.argv[1:]:
+    Path(name).touch()
 for line in sys.stdin:
     message = json.loads(line)
     method, number = message.get("method"), message.get("id")

@@ -79,10 +79,12 @@ def _droid(home: Path, url: str) -> dict[str, str]:
     model = {"model": "stub-model", "displayName": "Stub", "id": "custom:Stub-0", "index": 0, "baseUrl": f"{url}/v1"}
     model |= {"apiKey": "test", "provider": "generic-chat-completion-api", "maxOutputTokens": 8192}
     _write(home / ".factory" / "settings.json", {"customModels": [model]})
+    _write(home / ".factory" / "mcp.json", _servers("mine", home))
     return {}
 
 
-def _copilot(_home: Path, url: str) -> dict[str, str]:
+def _copilot(home: Path, url: str) -> dict[str, str]:
+    _write(home / ".copilot" / "mcp-config.json", _servers("mine", home))
     # It unpacks 230 MB into its cache: once for all tests, beside its package.
     cache = {"XDG_CACHE_HOME": str(folder() / "copilot" / "cache"), "COPILOT_OFFLINE": "true"}
     return {"COPILOT_PROVIDER_BASE_URL": f"{url}/v1", "COPILOT_PROVIDER_API_KEY": "test"} | cache
@@ -94,6 +96,13 @@ def _pi(home: Path, url: str) -> dict[str, str]:
     provider = {"baseUrl": f"{url}/v1", "api": "openai-completions", "apiKey": "test", "models": [model]}
     _write(home / ".pi" / "agent" / "models.json", {"providers": {"stub": provider}})
     return {"PI_OFFLINE": "1"}
+
+
+def _servers(name: str, home: Path) -> dict[str, Any]:
+    """A server of the person's, which leaves ``ran-NAME`` in their home when it is started."""
+    words = ["-I", str(MCP_SERVER), str(home / f"ran-{name}")]
+    row = {"type": "stdio", "command": sys.executable, "args": words, "tools": ["*"]}
+    return {"mcpServers": {name: row}}
 
 
 _SETUPS: dict[str, Callable[[Path, str], dict[str, str]]] = {

@@ -207,6 +207,7 @@ def test_a_session_passes_the_same_gate_with_everything_that_is_sent(wary: Super
     sent = sessions.osrc("send", "say more", "--wait")
     assert b"cloud: claude" in sent.stderr, shown(sent)
     refused(sessions.osrc("send", f"say {token}"), "1 secret value")
+    refused(sessions.osrc("answer", one, f"say {token}"), "1 secret value")
     (wary.work / ".env").write_text("A=b")
     refused(sessions.osrc("send", "say again"), "could read credentials here")
     (wary.work / ".env").unlink()

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from fakes.sessions import Sessions
+from fakes.sessions import FAKE, Sessions
 from fakes.supervised import Supervised, alive, kill, until
 
 
@@ -171,10 +172,16 @@ def test_a_spent_plan_a_quota_and_a_conversation_that_goes_on(sessions: Sessions
 
 
 def test_nothing_outlives_a_session_however_it_clings(sessions: Sessions) -> None:
-    sessions.start("stay")
-    stray = int(sessions.ok("send", "stray", "--wait"))
+    sessions.start("--name", "one", "stay")
+    stray = int(sessions.ok("send", "one", "stray", "--wait"))
     assert alive(stray)
-    assert sessions.ok("stop") == "claude exited (stopped on request)"
+    # An agent behind the Agent Client Protocol that heeds neither its closed stdin nor TERM, and its child likewise.
+    agent = f"acp:{sys.executable} {FAKE.with_name('fake_acp_agent.py')} stay"
+    sessions.ok("start", "--lane", agent, "--name", "two", "say something")
+    assert sessions.ok("send", "two", "--wait", "more") == "two words"
+    with ThreadPoolExecutor(max_workers=2) as pool:
+        told = list(pool.map(lambda name: sessions.ok("stop", name), ("one", "two")))
+    assert told == [f"{name} exited (stopped on request)" for name in ("one", "two")]
     until(lambda: not alive(stray), "what it had started is gone")
     # One that dies in the middle of its turn takes its child along, and says how it ended.
     two = sessions.start()

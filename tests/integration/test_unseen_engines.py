@@ -29,6 +29,8 @@ class Engines:
             FAKE_ENGINE_LOG=str(self.log),
             FAKE_ENGINE_ACCOUNT="Logged in as someone",
             CLAUDECODE="1",
+            OSRC_FALLBACK="0",
+            OSRC_FAILOVER_MAX="0",
         )
 
     def job(self, lane: str, verb: str, *actions: dict[str, Any], words: tuple[str, ...] = ()) -> dict[str, Any]:

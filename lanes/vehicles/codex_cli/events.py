@@ -41,6 +41,7 @@ from ...values import (
     as_word,
     clip,
 )
+from .retries import NEEDLE, asleep
 
 REFUSED_PATCH = b"patch rejected"
 NOT_STARTED = (
@@ -75,13 +76,14 @@ class CodexParser(JsonLinesParser):
             b"error",
         }
     )
-    error_needles = (REFUSED_PATCH,)
+    error_needles = (REFUSED_PATCH, NEEDLE)
 
     def __init__(self) -> None:
         """Start before the first line."""
         super().__init__()
         self._answer: str | None = None
         self._last_error: str | None = None
+        self._asleep = False
         self._started: dict[str, None] = {}
         self._read: dict[str, Callable[[Mapping[str, Any], list[LaneEvent]], None]] = {
             "thread.started": self._thread,
@@ -111,8 +113,23 @@ class CodexParser(JsonLinesParser):
         return True
 
     def on_error_line(self, text: str, events: list[LaneEvent]) -> None:
-        """Append a refusal that only stderr tells."""
+        """Append a refusal that only stderr tells, or the end of a turn that is put off for long.
+
+        The latter is our reading, not Codex's final event: a delegate that is heard again reopens the turn.
+        """
+        if NEEDLE.decode() in text:
+            if (pause := asleep(text)) is not None and not self._asleep:
+                message = clip(pause.message, MESSAGE_CHARS)
+                end = TurnEnded(ok=False, text=self._answer, failure=pause.failure, message=message, until=pause.until)
+                self.end_turn(end, events)
+                self._asleep = True
+            return
         events.append(Denied(name="apply_patch", excerpt=clip(text.rpartition("error=")[2], EXCERPT_CHARS)))
+
+    def begin_turn(self) -> None:
+        """Note that the delegate is at work (again)."""
+        self._asleep = False
+        super().begin_turn()
 
     def conclude(self, exit_status: ExitStatus) -> TurnEnded:
         """Return the end of a turn that was never completed."""
@@ -128,7 +145,9 @@ class CodexParser(JsonLinesParser):
         )
 
     def _complaint(self) -> str:
-        lines = (line for line in self.err_tail.splitlines() if not line.startswith(CHATTER))
+        lines = (
+            line for line in self.err_tail.splitlines() if not line.startswith(CHATTER) and NEEDLE.decode() not in line
+        )
         return "\n".join(lines).strip()
 
     def _thread(self, item: Mapping[str, Any], events: list[LaneEvent]) -> None:
@@ -156,6 +175,8 @@ class CodexParser(JsonLinesParser):
         match = _RECONNECTING.match(said)
         if match is None:
             self._last_error = said or None
+            return
+        if self._asleep:  # the two outputs come in any order
             return
         attempt = int(match[1]) if match[1] else None
         message = clip(said, EXCERPT_CHARS)

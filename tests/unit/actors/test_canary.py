@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 from fakes.osrc_process import osrc, parsed
 from fakes.programs import write_program
+from outsourcerer.actors import canary
 from outsourcerer.actors.canary import Sighting, look
+from outsourcerer.actors.rehearsal import Rehearsal
+from outsourcerer.actors.scripted_mishaps import Mishap
 from outsourcerer.lanes.acp.lane import lane_of
 from outsourcerer.lanes.contract import Host, Lane
 from outsourcerer.lanes.option_words import used
@@ -106,3 +110,18 @@ def test_the_command_says_it_and_exits_by_it(tmp_path: Path) -> None:
     assert b"gone: exec -s" in done.stdout
     assert osrc(home, "canary", "claude", **good).returncode == 1
     assert parsed(osrc(home, "canary", "--json", "nosuch", **good))["error"]["code"] == "unknown_lane"
+
+
+@pytest.mark.parametrize(
+    ("spent", "verdict"), [(True, "same"), (None, "silent"), (False, "broken")], ids=["told", "silent", "misread"]
+)
+def test_a_program_that_tries_on_without_a_word_is_silent_not_broken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, spent: bool | None, verdict: str
+) -> None:
+    def rehearse(_lane: Lane, _environment: Mapping[str, str], mishap: Mishap | None = None) -> Rehearsal:
+        return Rehearsal(ok=spent if mishap is Mishap.SPENT_PLAN else True)
+
+    monkeypatch.setattr(canary, "rehearse", rehearse)
+    environ = a_codex(tmp_path)
+    found = look(CODEX, environ, Settings.load(environ, None), turn=True, errors=True)
+    assert (found.verdict, found.mishaps["spent-plan"]) == (verdict, spent)

@@ -53,6 +53,7 @@ NEVER = {
 
 CLOUD = [name for name in names() if builtin(name).locality is Locality.CLOUD]
 KEYS = {"OPENROUTER_API_KEY": "k" * 12, "TOKENROUTER_API_KEY": "k" * 12, "OSRC_WALL": "compare"}
+KEYS["OSRC_COPILOT_USER_MCP"] = "1"  # else its program is asked for a list, and here it has none
 NOT_READY = {"claudex", "acp"}
 """Lanes that lack what they need here: they refuse before the gate is asked, and start nothing either."""
 
@@ -215,6 +216,28 @@ def test_the_gate_is_asked_again_at_each_launch(agreed):
         assert gone.code is RefusalCode.CONSENT_NEEDED
     finally:
         (agreed.cwd / ".env").unlink(missing_ok=True)
+        folder.remove()
+
+
+@pytest.mark.parametrize("trusted", [False, True])
+def test_what_came_into_the_folder_meanwhile_is_seen_at_the_launch(agreed, trusted: bool) -> None:
+    found = agreed.ask("droid", Verb.RUN)
+    assert isinstance(found, Draft)
+    record, folder = create(found, agreed.home, umask=0o022)
+    late = agreed.cwd / ".factory" / "settings.json"
+    try:
+        kept = folder.read_json(GATE)
+        assert kept["trust_folder"] is False
+        folder.write_json(GATE, kept | {"trust_folder": trusted})
+        late.parent.mkdir()
+        late.write_text('{"customModels": [{}]}')
+        permit = look_again(folder, Asks.job(record.model_copy(update={"attempt": 1})), builtin("droid"), agreed.home)
+        assert isinstance(permit, Refused) is not trusted
+        if isinstance(permit, Refused):
+            assert permit.code is RefusalCode.UNTRUSTED_FOLDER
+    finally:
+        late.unlink(missing_ok=True)
+        late.parent.rmdir()
         folder.remove()
 
 

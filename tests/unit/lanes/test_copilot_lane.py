@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 from fakes.recorded import TASK, cases, reading, replay
-from outsourcerer.lanes.contract import Host, Launch, Posture, ProbeFacts, Stream, Task
+from outsourcerer.lanes.contract import Host, Launch, Posture, ProbeFacts, SessionLaunch, SessionTask, Stream, Task
 from outsourcerer.lanes.registry import builtin
 from outsourcerer.messages.job import ExitStatus, TokenUsage
 from outsourcerer.messages.lane_events import FailureKind, LaneEvent, Retrying, UsageReported
@@ -114,6 +115,23 @@ READ_ONLY = "--available-tools=view,grep,glob --deny-tool=write --deny-tool=shel
 def test_verbs_are_tools_that_exist_and_tools_that_are_allowed(verb: Verb, words: str) -> None:
     assert flags(plan(verb)) == f"--output-format json --no-auto-update --no-ask-user {words} {USAGE}"
     assert LANE.verbs[Verb.EDIT] is Posture.MUTATING
+
+
+@pytest.mark.parametrize("transport", [None, "acp", "pty"])
+def test_each_server_of_the_persons_is_kept_out_by_its_name(transport: str | None) -> None:
+    host = Host(environment={}, executables={"copilot": "/bin/copilot"}, own_servers=("mine", "-x"))
+
+    def launch(host: Host) -> Launch | SessionLaunch | Refused:
+        if transport is None:
+            return LANE.plan(Task(verb=Verb.EDIT, prompt="do it", cwd="/w"), host)
+        return LANE.sessions[transport](SessionTask(cwd="/w"), host)
+
+    words = {"--disable-mcp-server=mine", "--disable-mcp-server=-x"}
+    assert words <= set(launch(host).argv)
+    assert not words & set(launch(replace(host, environment={"OSRC_COPILOT_USER_MCP": "1"})).argv)
+    unknown = launch(replace(host, own_servers=None))
+    assert isinstance(unknown, Refused)
+    assert "OSRC_COPILOT_USER_MCP=1" in unknown.hint
 
 
 def test_model_and_effort() -> None:

@@ -107,18 +107,29 @@ def test_absent_says_how_to_get_it() -> None:
     assert "npm install" in refused.hint
 
 
+WORK_TOOLS = "Read,LS,Grep,Glob,Execute,Edit,Create,ApplyPatch,TaskOutput,TaskStop,Skill"
+
+
 @pytest.mark.parametrize(
     ("verb", "words"),
     [
         (Verb.RUN, "--only-tools Read,LS,Grep,Glob"),
         (Verb.EXPLORE, "--only-tools Read,LS,Grep,Glob"),
-        (Verb.EDIT, "--auto medium"),
-        (Verb.YOLO, "--skip-permissions-unsafe"),
+        (Verb.EDIT, f"--auto medium --only-tools {WORK_TOOLS}"),
+        (Verb.YOLO, f"--skip-permissions-unsafe --only-tools {WORK_TOOLS}"),
     ],
 )
 def test_verbs_are_tool_lists_and_autonomy_levels(verb: Verb, words: str) -> None:
     assert flags(plan(verb)) == f"exec -o stream-json {words}"
     assert LANE.verbs[Verb.EDIT] is Posture.MUTATING
+
+
+def test_the_persons_servers_come_only_when_they_are_wanted() -> None:
+    host = Host(environment={"OSRC_DROID_USER_MCP": "1"}, executables={"droid": "/bin/droid"})
+    wanted = LANE.plan(Task(verb=Verb.EDIT, prompt="do it", cwd="/w"), host)
+    assert flags(wanted) == "exec -o stream-json --auto medium"
+    reading = LANE.plan(Task(verb=Verb.RUN, prompt="do it", cwd="/w"), host)
+    assert flags(reading) == "exec -o stream-json --only-tools Read,LS,Grep,Glob"
 
 
 def test_model_and_effort() -> None:
