@@ -150,6 +150,15 @@ def _first(  # noqa: PLR0913, PLR0917  what one way depends on
         ways.close(hop.lane, found.message)
 
 
+def _wording(request: JobRequest) -> dict[str, bool]:
+    """Return how our own words to a delegate are to be chosen."""
+    try:
+        settings = settings_of(decode_environment(request.environment))
+    except (ValueError, StateError):
+        return {}
+    return {"guard": settings.flag("vocab_guard"), "aggressive": settings.flag("vocab_guard_aggressive")}
+
+
 def _prepared(  # noqa: PLR0913  what an attempt depends on
     hop: Hop,
     services: Services,
@@ -165,7 +174,7 @@ def _prepared(  # noqa: PLR0913  what an attempt depends on
     if hop.lane != record.lane:
         terms["trust_lane"] = False  # it was given to that lane, not to this one
     if record.verb.may_write and (record.started is not None or record.delegate is not None):
-        terms["task"] = handed_over(request.task or "", record.lane, _cut_short(outcome))
+        terms["task"] = handed_over(request.task or "", record.lane, _cut_short(outcome), **_wording(request))
     if record.worktree is not None:  # it goes on in the tree that it has, be it yet to be made
         terms["worktree"] = False
         if (why := ensure_tree(record, folder)) is not None:

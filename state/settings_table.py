@@ -262,8 +262,8 @@ _LATER = (
     _flag("require_tmux", False, "refuse without tmux", effective=False),
     _count("fanout_max", None, "members of a fan-out that run at the same time; 6", "jobs"),
     _text("lane_max", "members of fan-outs that run on a lane at the same time: devin=2 codex=4"),
-    _flag("vocab_guard", True, "neutral words in what we write to sessions by ourselves", effective=False),
-    _flag("vocab_guard_aggressive", False, "ordinary words of computing too", effective=False),
+    _flag("vocab_guard", True, "neutral words in what we tell delegates by ourselves, such as the note of a hand-over"),
+    _flag("vocab_guard_aggressive", False, "ordinary words of computing too"),
 )
 
 _GRANTS = (

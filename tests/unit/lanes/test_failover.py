@@ -202,3 +202,11 @@ def test_the_hand_over_says_what_to_look_at_and_holds_the_task_whole():
     assert text.startswith("[handoff]")
     assert text.endswith("fix the build")
     assert "git diff" in text
+
+
+def test_the_note_of_a_hand_over_is_in_neutral_words_and_the_task_is_left_alone():
+    """It is our own text; a session that takes it for a dangerous one is moved to another model."""
+    said = handed_over("kill the zombie", "claude", "its process was killed")
+    assert "its process was stopped" in said
+    assert said.endswith("\n\nkill the zombie")
+    assert "its process was killed" in handed_over("x", "claude", "its process was killed", guard=False)
