@@ -329,6 +329,7 @@ def _plan(  # noqa: PLR0913, PLR0917  the parts of one draft
         model=resolved.model,
         tier=resolved.tier.value,
         effort=request.effort.value if request.effort else None,
+        effort_support=lane.effort.value,
         verb=request.verb.value,
         posture=lane.verbs[request.verb].value,
         argv=tuple(as_utf8(item) for item in launch.argv),

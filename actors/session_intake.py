@@ -337,6 +337,7 @@ def _plan(  # noqa: PLR0913, PLR0917 - the parts of one draft
         model=resolved.model,
         tier=resolved.tier.value,
         effort=request.effort.value if request.effort else None,
+        effort_support=lane.effort.value,
         verb="session",
         posture=POSTURE,
         argv=tuple(as_utf8(word) for word in launch.argv),

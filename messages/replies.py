@@ -23,6 +23,8 @@ class Plan(Observation):
     model: str | None
     tier: str
     effort: str | None
+    effort_support: Literal["native", "advisory"] | None = None
+    """Whether the lane has a setting of its own for it, or the prompt says it."""
     verb: str
     posture: str
     argv: tuple[str, ...]

@@ -9,17 +9,31 @@ from .plain import one_line
 
 
 def banner(plan: Mapping[str, Any]) -> str:
-    """Return the one line said about a job that was accepted, and its notices under it."""
+    """Return the line said about a job that was accepted, how it takes effort, and its notices under them."""
     parts = [
         f"lane {_word(plan, 'lane')}",
         f"model {_word(plan, 'model', 'its own default')}",
         f"tier {_word(plan, 'tier')}",
         f"{_word(plan, 'verb')}: {_word(plan, 'posture')}",
     ]
-    if plan.get("effort"):
-        parts.append(f"effort {_word(plan, 'effort')}")
     parts.append(_word(plan, "cost", "cost unknown"))
-    return "\n".join([" · ".join(parts), *(f"note: {one_line(str(text), 400)}" for text in plan.get("notices") or ())])
+    return "\n".join(
+        [" · ".join(parts), _effort(plan), *(f"note: {one_line(str(text), 400)}" for text in plan.get("notices") or ())]
+    )
+
+
+def _effort(plan: Mapping[str, Any]) -> str:
+    """Return what becomes of the effort that was asked for: no two lanes take it alike."""
+    if not plan.get("effort"):
+        return ">>> [effort] not given: the model's own default"
+    how = _EFFORT.get(str(plan.get("effort_support")), "")
+    return f">>> [effort] {_word(plan, 'effort')}{how}"
+
+
+_EFFORT = {
+    "native": ": the lane's own setting",
+    "advisory": ": as words in the prompt, this lane has no setting",
+}
 
 
 def disclosure(plan: Mapping[str, Any], *, short: bool = False) -> str:
