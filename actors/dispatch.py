@@ -78,7 +78,8 @@ from .attempt import keep_promise
 from .base import Stop, ask, log
 from .group_desk import GroupDesk
 from .host import decode_environment
-from .intake import Draft, create, draft, forget_spool, preview, read_plan, settings_of
+from .intake import Draft, draft, preview, settings_of
+from .job_writing import create, forget_spool, read_plan
 from .jobs import Adopt, Cancel, Submit
 from .lane_book import LaneBook
 from .services import Services

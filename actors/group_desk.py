@@ -29,7 +29,8 @@ from ..state.reader import Reader
 from .attempt import keep_promise
 from .base import ask
 from .crews import MOST
-from .intake import Draft, create
+from .intake import Draft
+from .job_writing import create
 from .jobs import Cancel, SubmitGroup
 from .services import Services
 

@@ -26,8 +26,9 @@ from ..state.settings import Settings
 from .accounts import Account
 from .base import log
 from .host import decode_environment
-from .intake import Draft, draft, effective, record_of, settings_of, stage_hop
+from .intake import Draft, draft, effective, settings_of
 from .job_tree import ensure_tree
+from .job_writing import record_of, stage_hop
 from .kept_request import kept_request
 from .services import Services
 from .ways import Ways, policy_from

@@ -31,7 +31,8 @@ from ..state.store import Reader
 from .base import ask
 from .gate import Passed, Scope, pass_answer, pass_gate
 from .host import decode_environment
-from .intake import read_plan_file, settings_of
+from .intake import settings_of
+from .job_writing import read_plan_file
 from .lane_book import LaneBook
 from .limit_book import refusal
 from .recheck import GATE, Asks, dispatch_again

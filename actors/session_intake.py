@@ -32,8 +32,9 @@ from .folder_settings import check_folder
 from .gate import Dispatch, Passed, Scope, pass_gate
 from .holders import runtime_place
 from .host import decode_environment, host_for
-from .intake import effective, environment_of, settings_of, with_verdict
+from .intake import effective, settings_of, with_verdict
 from .intake_checks import as_utf8, check_cwd
+from .job_writing import environment_of
 from .limit_book import LimitBook, refusal
 from .model_book import ModelBook
 from .notices import notices_path

@@ -13,7 +13,8 @@ from fakes.lanes import lane_toml, write_lane
 from fakes.programs import write_program
 from fakes.state import names as entries
 from fakes.state import scratch_home
-from outsourcerer.actors.intake import Draft, create, draft, preview
+from outsourcerer.actors.intake import Draft, draft, preview
+from outsourcerer.actors.job_writing import create
 from outsourcerer.actors.lane_book import LaneBook
 from outsourcerer.actors.recheck import GATE, Asks, look_again
 from outsourcerer.actors.spawner import Spawner

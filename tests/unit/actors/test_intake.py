@@ -10,7 +10,8 @@ from fakes.state import NOW, FailingDisk, names, refusal_of, scratch_home
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from outsourcerer.actors import intake_checks
-from outsourcerer.actors.intake import Draft, create, draft
+from outsourcerer.actors.intake import Draft, draft
+from outsourcerer.actors.job_writing import create
 from outsourcerer.actors.lane_book import LaneBook
 from outsourcerer.messages.job import JobRequest
 from outsourcerer.messages.refusals import RefusalCode, Refused
