@@ -20,7 +20,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from ..messages.facts import Entry, Fact, GaugesRead, JobAccepted, JobHopped, JobOutcome, JobRemoved
+from ..messages.facts import Entry, Fact, GaugesRead, JobAccepted, JobEnded, JobHopped, JobOutcome, JobRemoved
 from ..messages.group import GroupFact
 from ..messages.job import JobRecord
 from ..messages.session import LimitsObserved, SessionFact, SessionRecord, SessionRemoved
@@ -83,14 +83,16 @@ class Store:
     def append(self, facts: Sequence[Fact], at: float) -> list[Entry]:
         """Add facts that happened ``at`` epoch seconds, and update their jobs, in the open transaction.
 
-        Returns them numbered, as the journal shows them (``public``). Nothing is kept, and nothing
-        may be told to anyone, before ``commit``.
+        Returns them numbered, as the journal shows them (``public``), without a second end of a job that
+        revises nothing. Nothing is kept, and nothing may be told to anyone, before ``commit``.
         """
         entries = []
         try:
             if not self._db.in_transaction:
                 self._db.execute("BEGIN IMMEDIATE")
             for fact in facts:
+                if isinstance(fact, JobEnded) and not fact.revises and self._has_ended(fact.job_id):
+                    continue  # an actor that crashed after it had said so: its successor judged anew
                 shown = public(fact)
                 job_id = getattr(fact, "job_id", None)
                 owner = job_id or getattr(fact, "session_id", None) or getattr(fact, "group_id", None)
@@ -202,6 +204,10 @@ class Store:
             return self._db.execute(statement, values).fetchall()
         except TROUBLE as error:
             raise from_sqlite_error(error, self._path) from error
+
+    def _has_ended(self, job_id: str) -> bool:
+        record = self._load(job_id)[1]
+        return record is not None and record.state.terminal
 
     def _update(self, job_id: str, fact: Fact, at: float) -> None:
         exists, record = self._load(job_id)

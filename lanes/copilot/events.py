@@ -130,6 +130,8 @@ class CopilotParser(JsonLinesParser):
             return self._ending(synthetic=True)
         kind = ending_kind(exit_status)
         tail = self.err_tail.strip()
+        if kind is FailureKind.TASK and self._failure:
+            return self._ending(synthetic=True)
         if kind is FailureKind.TASK and tail:
             refused = "error: unknown option" in failures.normal(tail)
             kind = FailureKind.LAUNCH if refused else failures.by_words(tail, PHRASES) or kind
@@ -156,7 +158,7 @@ class CopilotParser(JsonLinesParser):
         if own and model and model != self._model:
             self._model = model
             events.append(ModelObserved(model=model))
-        self._error = {}  # whatever it was, it went on
+        self._error, self._failure = {}, {}  # whatever it was, it went on
         text = as_text(data.get("content"))
         if not text:
             events.append(Thought())
@@ -221,7 +223,8 @@ class CopilotParser(JsonLinesParser):
 
     def _ending(self, *, synthetic: bool = False) -> TurnEnded:
         said = as_text(self._error.get("message"), MESSAGE_CHARS) or ""
-        failure = _kind(self._error, said)
+        # A result that no session.error precedes: the last call, if it failed, tells why.
+        failure = _kind(self._error or {"statusCode": self._failure.get("statusCode")}, said)
         limited = failure in (FailureKind.PLAN_LIMIT, FailureKind.RATE_LIMIT)
         return TurnEnded(
             ok=False,

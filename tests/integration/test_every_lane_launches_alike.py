@@ -68,6 +68,7 @@ def everything(tmp_path: Path, server: ModelServer) -> Iterator[Supervised]:
         "OSRC_LOCAL_URL": f"{server.url}/v1",
         "OSRC_TOKENROUTER_URL": f"{server.url}/v1",
         "OSRC_WALL": "compare",
+        "OSRC_COPILOT_USER_MCP": "1",
     }
     home = Supervised(tmp_path, **environ)
     yield home

@@ -270,3 +270,18 @@ def test_kinds_of_a_known_family_are_never_noise_and_others_are() -> None:
 def test_refused_tools_are_named() -> None:
     assert replay(LANE, FOLDER, "wall").verdict.note == "2 tool uses refused (create, bash)"
     assert replay(LANE, FOLDER, "e").verdict.note == "1 tool use refused (create)"
+
+
+@pytest.mark.parametrize("result", [[{"type": "result", "exitCode": 1}], []], ids=["a result", "none"])
+@pytest.mark.parametrize(
+    ("status", "went_on", "kind"),
+    [(401, False, FailureKind.AUTH), (401, True, FailureKind.TASK), (None, False, FailureKind.TASK)],
+)
+def test_the_last_call_tells_why_where_no_error_is_told(status, went_on, kind, result) -> None:
+    failure = {"type": "model.call_failure", "data": {"statusCode": status}}
+    message = {"type": "assistant.message", "data": {"content": "so far"}}
+    parser = LANE.parser(TASK)
+    events = parser.feed(lines(failure, *([message] if went_on else []), *result))
+    events += parser.finish(ExitStatus(code=1))
+    [end] = [event for event in events if event.kind == "turn_ended"]
+    assert (end.ok, end.failure) == (False, kind)

@@ -1,3 +1,4 @@
+import contextlib
 import json
 import os
 import sqlite3
@@ -312,3 +313,17 @@ def test_progress_of_an_unknown_job_is_journalled_and_makes_none(store, path):
     with Reader(path) as reader:
         assert reader.record(job_id(9)) is None
         assert reader.last_seq() == 1
+
+
+def test_a_job_ends_once_unless_its_end_is_revised(tmp_path):
+    """An actor may crash right after it told its verdict; its successor finds the job live and judges anew."""
+    with contextlib.closing(Store.open(tmp_path / "state.db", now=NOW)) as store:
+        store.append(facts_of_a_life(1), NOW)
+        again = JobEnded(job_id=job_id(1), state=JobState.FAILED, exit=1)
+        assert store.append([again], NOW + 1) == [], "in the same transaction"
+        store.commit()
+        assert store.append([again], NOW + 2) == []
+        assert store.record(job_id(1)).state is JobState.DONE
+        revised = again.model_copy(update={"revises": True})
+        assert [entry.fact for entry in store.append([revised], NOW + 3)] == [revised]
+        assert store.record(job_id(1)).state is JobState.FAILED
