@@ -98,12 +98,12 @@ class FleetWatcher(Actor):
         self._looked_at = self._mono()
         self._snapshot = snapshot or self._snapshot
         failed = Refused(code=RefusalCode.INTERNAL, message="the look at the sessions here failed", hint=_LOGS)
-        ports, self._ports = self._ports, []
-        for port in ports:
-            port.set(snapshot or failed)
         if not self._due:
             self._due = True
             self.services.clock.later(EVERY_S, self.handle, _Due())
+        ports, self._ports = self._ports, []
+        for port in ports:
+            port.set(snapshot or failed)
 
     def _mono(self) -> float:
         return self.services.clock.now().mono
