@@ -160,7 +160,7 @@ def _show(options: Globals) -> None:
 def _print(options: Globals, state: dict[str, Any]) -> None:
     now = time.time()
     if options.json:
-        told = {name: state[name] for name in ("gauges", "budgets") if name in state}
+        told: dict[str, Any] = {name: state[name] for name in ("gauges", "budgets") if name in state}
         answer_json({"marks": state.get("marks", []), "quotas": state.get("quotas", []), **told})
         return
     rows = [("WHAT", "STATE", "UNTIL", "WHY")]
