@@ -1,6 +1,6 @@
 """Whether a job that was taken earlier, and waited, still has room on the machine when its turn comes.
 
-It goes on waiting where it has none, and everybody behind it: memory that is gone does not come back by starting others.
+It goes on waiting where it has none, and everybody behind it: memory that is gone does not come back by starting more.
 """
 
 from __future__ import annotations

@@ -106,7 +106,7 @@ class EnvRow(_Table):
 
     set: dict[Variable, str] = Field(default_factory=dict, repr=False)
     strip: tuple[Variable, ...] = ()
-    give: tuple[Variable, ...] = Field((), alias="pass")
+    keep: tuple[Variable, ...] = ()
     """Credentials of the caller's environment that its program needs."""
 
 
@@ -223,9 +223,9 @@ def _lane(name: str, row: LaneFile, source: str) -> Lane:
 
 
 def _own(row: LaneFile) -> credentials.Own:
-    """Return what the file passes, and what a known program in its command takes for its own."""
+    """Return what the file keeps, and what a known program in its command takes for its own."""
     known = credentials.of_command(_flat(row.argv))
-    return replace(known, names=(*known.names, *row.env.give))
+    return replace(known, names=(*known.names, *row.env.keep))
 
 
 def _install(row: LaneFile) -> str:

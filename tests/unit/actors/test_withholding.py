@@ -104,7 +104,7 @@ def test_what_the_person_passes_is_passed(machine):
 
 
 def test_a_declared_lane_names_its_own(machine):
-    text = lane_toml(argv=["claude", "{python}"]) + '\n[env]\npass = ["MY_COMPANY_TOKEN"]\n'
+    text = lane_toml(argv=["claude", "{python}"]) + '\n[env]\nkeep = ["MY_COMPANY_TOKEN"]\n'
     write_lane(machine.home.root, "mine", text)
     drafted = machine.job("mine")
     assert isinstance(drafted, Draft), drafted
