@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from ..lanes import openrouter
 from ..lanes.catalog import Resolved
-from ..lanes.contract import Host, Lane, Launch, Task
+from ..lanes.contract import Billing, Host, Lane, Launch, Task
 from ..lanes.disclosure import addresses_of
 from ..lanes.grants import MCP_FILE, Granted
 from ..lanes.markers import mint
@@ -84,9 +84,14 @@ class Draft:
     """The work tree of its own that it gets."""
 
     @property
+    def billing(self) -> Billing:
+        """Who pays for a run."""
+        return self.launch.billing or self.lane.billing
+
+    @property
     def pool(self) -> str:
         """Whose limit a run spends."""
-        return (self.launch.billing or self.lane.billing).pool
+        return self.billing.pool
 
     @property
     def strip(self) -> frozenset[str]:

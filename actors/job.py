@@ -46,7 +46,7 @@ from .answer_file import AnswerFile
 from .attempt import claim_attempt, resume, state_of
 from .base import log
 from .hop import HopFound
-from .job_cost import settle_cost
+from .job_cost import reckoned, settle_cost
 from .job_end import CANCELED, answer_of, ended_fact, failed, limit_note, remember_refusal, session_note, verdict_on
 from .job_facts import facts_of, gauges_of, progress_of
 from .job_figures import figures
@@ -336,6 +336,9 @@ class Job(LaunchingJob, MovingJob):
             self._step(event)
         if heard.final:
             self._schedule()
+        elif (spent := self.services.purse.spend(self.record, evidence)) is not None:
+            self._notes.append(f"ended by the budget: {spent}")
+            self._step(machine.Hopeless(Cause.BUDGET))
         named = evidence.model != self.record.model_observed or evidence.conversation != self.record.conversation
         if named or (heard.marked and self._marker_facts < MARKER_FACTS):
             self._marker_facts += heard.marked
@@ -440,6 +443,7 @@ class Job(LaunchingJob, MovingJob):
         self._tell_gauges(evidence)
         asked = cause is not Cause.CANCEL and settle_cost(self.record, self.lane, evidence, self.services, self.handle)
         if not asked:
+            self._cost = self._cost or reckoned(self.record, evidence, self.services)
             self._conclude_judged()
 
     def _tell_gauges(self, evidence: Evidence) -> None:

@@ -312,6 +312,7 @@ class Jobs(Supervisor):
             case JobFinished(job_id=job_id, lost=lost):
                 self._free(job_id)
                 self.services.requests.drop(job_id)
+                self.services.purse.drop(job_id)
                 self.services.limits.give_back(job_id)
                 self.services.directory.tell("crews", JobMoved(job_id))
                 if lost:
@@ -631,6 +632,7 @@ class Jobs(Supervisor):
         discard_stage(folder)
         self.services.requests.drop(job_id)
         self.services.board.drop(job_id)
+        self.services.purse.drop(job_id)
 
     # --- small things
 

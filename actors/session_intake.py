@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from ..lanes.catalog import Resolved
-from ..lanes.contract import Host, Lane, Locality, SessionLaunch, SessionTask
+from ..lanes.contract import Billing, Host, Lane, Locality, SessionLaunch, SessionTask
 from ..lanes.disclosure import addresses_in
 from ..lanes.registry import Registry
 from ..messages.job import JobRequest
@@ -67,6 +67,11 @@ class SessionDraft:
     conversation: str | None = None
     began: float | None = None
     """When that was last begun, epoch seconds."""
+
+    @property
+    def billing(self) -> Billing:
+        """Who pays for it."""
+        return self.launch.billing or self.lane.billing
 
     @property
     def strip(self) -> frozenset[str]:
@@ -380,7 +385,8 @@ def _record(draft: SessionDraft, session_id: str, at: float) -> SessionRecord:
         cwd=request.cwd,
         captain=request.captain,
         local=lane.locality is Locality.LOCAL,
-        pool=(draft.launch.billing or lane.billing).pool,
+        pool=draft.billing.pool,
+        paid=draft.billing.kind,
         conversation=draft.conversation,
         given=0 if request.task is None else 1,
         continues=request.continues,
