@@ -96,7 +96,7 @@ def assemble(
         slots=CrewSlots(settings, directory),
         memory=MemoryBook(home),
         lock=lock,
-        admission=Admission(home),
+        admission=Admission(home, attached=attached),
         attached=attached,
         stopping=threading.Event(),
         umask=umask,

@@ -59,6 +59,7 @@ from .job_terms import cause_of, load_watch, policy_of, save_watch, task_of
 from .job_tree import settle_tree
 from .journal import Append
 from .limit_book import Hindrance
+from .recalling import recall
 from .recheck import GateAnswered
 from .services import Services
 from .tree_work import Seen, end_in_background, look_in_background
@@ -135,6 +136,8 @@ class Job(LaunchingJob, MovingJob):
             self._conclude(failed(f"lane-gone: no lane is called {self.record.lane}"))
             return
         self.lane = lane
+        if not self._fresh:
+            recall(self.folder, lane, None)
         self._promised = guarded(lane, self.record.verb)
         self.policy = policy_of(self.record, lane)
         if self.record.hops:
@@ -174,6 +177,8 @@ class Job(LaunchingJob, MovingJob):
 
     def _know(self, shim: Identity | None, delegate: Identity | None) -> None:
         self.record = self.record.model_copy(update={"shim": shim, "delegate": delegate})
+        if not self._fresh and self.lane is not None and delegate is not None:
+            recall(self.folder, self.lane, delegate.pid)
 
     # --- messages
 

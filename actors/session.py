@@ -47,6 +47,7 @@ from ..state.session_records import apply_session
 from .base import Actor, Handle, Query, ReplyPort, log
 from .holders import HolderError, end_session, knock, start_holder
 from .journal import Append
+from .recalling import recall
 from .recheck import Asks, look_again
 from .services import Services
 from .session_limits import LimitWatch, limit_met
@@ -301,6 +302,8 @@ class Session(Actor):
         attempt = self.record.attempt
         if self._holder is None:
             self._holder = self.folder.read_holder(attempt)
+            if self._holder is not None and not self._fresh:
+                self._recall(self._holder)
             if self._holder is not None and self.record.holder != self._holder.holder:
                 known = self._holder
                 held = SessionHeld(
@@ -318,6 +321,12 @@ class Session(Actor):
         if self._close_at is not None and self.services.clock.now().mono > self._close_at:
             self._close_at = None
             self._step(Over(self.machine.cause or "stopped on request"))
+
+    def _recall(self, holder: HolderRecord) -> None:
+        """Know again what an earlier supervisor's delegate must not be quoted with."""
+        lane = self.services.lane(self.record.lane)
+        if lane is not None:
+            recall(self.folder, lane, holder.delegate.pid if holder.delegate is not None else None)
 
     def _there(self) -> bool:
         """Whether somebody holds it, or is about to."""

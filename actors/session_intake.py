@@ -41,6 +41,7 @@ from .notices import notices_path
 from .own_servers import with_own_servers
 from .recheck import SESSION_VERB, keep
 from .session_before import Before, before
+from .withholding import said_of, withhold
 from .work_tree import project_of
 
 POSTURE = "ASKS (you answer its permission prompts)"
@@ -146,7 +147,8 @@ def _decide(  # noqa: C901, PLR0911 - one refusal after the other
     if (refused := check_denied(resolved, settings)) is not None:
         return refused
     seen = effective(environment, settings, secrets="server" in lane.needs)
-    host = host_for(lane, seen, settings, keys_from=environment)
+    given, held = withhold(seen, lane, resolved.model, settings)
+    host = host_for(lane, given, settings, keys_from=environment)
     if (refused := check_folder(lane, Verb.EDIT, request.cwd, host)) is not None:
         return refused
     host = with_own_servers(replace(host, project=project_of(request.cwd)), lane, request.cwd)
@@ -172,7 +174,7 @@ def _decide(  # noqa: C901, PLR0911 - one refusal after the other
         environment=host.environment,
         depth=depth,
         settings=settings,
-        plan=_plan(request, lane, resolved, transport, launch, host),
+        plan=_plan(request, lane, resolved, transport, launch, host, held),
         dispatch=Dispatch(
             subject=request.session_id or "",
             lane=lane,
@@ -334,7 +336,13 @@ def _as_job(request: SessionRequest) -> JobRequest:
 
 
 def _plan(  # noqa: PLR0913, PLR0917 - the parts of one draft
-    request: SessionRequest, lane: Lane, resolved: Resolved, transport: str, launch: SessionLaunch, host: Host
+    request: SessionRequest,
+    lane: Lane,
+    resolved: Resolved,
+    transport: str,
+    launch: SessionLaunch,
+    host: Host,
+    held: tuple[str, ...],
 ) -> Plan:
     tested = f"it was tried with {lane.vehicle} {', '.join(lane.tested_versions)}" if lane.tested_versions else ""
     return Plan(
@@ -351,9 +359,15 @@ def _plan(  # noqa: PLR0913, PLR0917 - the parts of one draft
         stdin=f"its {transport} connection",
         env_set=tuple(sorted(launch.env_set)),
         env_stripped=tuple(sorted(name for name in launch.env_strip if name in host.environment)),
+        env_withheld=held,
         gate="",
         cost=(launch.billing or lane.billing).words,
-        notices=(*resolved.notices, *launch.notices, *((tested,) if tested and lane.name.startswith("acp:") else ())),
+        notices=(
+            *resolved.notices,
+            *launch.notices,
+            *((tested,) if tested and lane.name.startswith("acp:") else ()),
+            *said_of(held),
+        ),
     )
 
 

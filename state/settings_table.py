@@ -113,6 +113,7 @@ _ADVICE = (
 
 _GATE = (
     _flag("cloud_ack", None, "on: agree, once and for all, that work leaves for cloud lanes; off: refuse them"),
+    _text("pass_env", "credentials of your environment that delegates get too: comma or space, NAME or NAME*"),
     _flag("secret_allow_value", False, "let a task that holds a secret's value go to a cloud lane"),
     _number("secret_scan_secs", 20, "bound on the search for credential files; one that does not end refuses the job"),
     _text("protected_paths", "folders that no job may write in, with : between them", "~/.claude:~/.codex:~/.config"),
