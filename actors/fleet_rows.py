@@ -108,11 +108,11 @@ def row_of(seen: Seen, now: float) -> dict[str, Any]:
 def _name(seen: Seen, tail: Tail, session_id: str | None) -> tuple[str | None, str | None]:
     told = seen.told
     ways = (
-        (told.name if told and told.named_by_user else None, "user"),
+        (told.name if told and not told.derived else None, "user"),
         (seen.given, "given"),
-        (told.name if told else None, "tool"),
         (tail.title, "title"),
         (tail.first_user, "first-words"),
+        (told.name if told else None, "tool"),
         (session_id, None),
     )
     for name, source in ways:
