@@ -8,7 +8,6 @@ that a second opinion is asked for. What an answer asks of its reader ("report c
 
 from __future__ import annotations
 
-import io
 import re
 import tokenize
 from dataclasses import dataclass
@@ -198,7 +197,7 @@ def _squeezed(code: str) -> str:
     """Return code without comments, and without what no language but in its strings tells apart."""
     try:
         skipped = (tokenize.COMMENT, tokenize.NL)
-        words = list(tokenize.generate_tokens(io.StringIO(code.strip() + "\n").readline))
+        words = list(tokenize.generate_tokens(iter([line + "\n" for line in code.strip().split("\n")]).__next__))
         return "\x00".join(_quoted(one.string) for one in words if one.type not in skipped and one.string.strip())
     except (tokenize.TokenError, SyntaxError, ValueError):
         return re.sub(r"[ \t\n]+", "", _COMMENT.sub("", code)).replace('"', "'")
@@ -291,7 +290,7 @@ def _key(text: str, known: set[str]) -> set[str]:
     return (found - known - {reading.stem(word) for word in reading.GENERIC}) or (found - known) or found
 
 
-def _as_prose(ours: str, theirs: str) -> tuple[Word, str]:
+def _as_prose(ours: str, theirs: str) -> tuple[Word, str]:  # noqa: PLR0911  one veto after the other
     left, right = set(reading.content(ours)), set(reading.content(theirs))
     if not left or not right:
         return "differ", "nothing that could be compared"
@@ -345,12 +344,12 @@ def _each_found(ours: list[Clause], theirs: list[Clause], causes: bool) -> bool:
     for one in ours:
         if len(one.words) < 2:
             continue
-        best = max(theirs, key=lambda other, one=one: _share(set(one.words), set(other.words)), default=None)
-        if best is None:
-            return False
-        if _share(set(one.words), set(best.words)) < CLAUSE:
+        close, place = max(
+            ((_share(set(one.words), set(other.words)), -n) for n, other in enumerate(theirs)), default=(0.0, 0)
+        )
+        if close < CLAUSE:
             if not set(one.words) <= every:
                 return False
-        elif one.negated != best.negated or (causes and {one.role, best.role} == {"cause", "said"}):
+        elif one.negated != theirs[-place].negated or (causes and {one.role, theirs[-place].role} == {"cause", "said"}):
             return False
     return True
