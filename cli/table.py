@@ -82,5 +82,6 @@ COMMANDS: Final[dict[str, Row]] = {
     "canary": Row("Set up", "canary", "canary", "Whether the CLIs here still are what was tested."),
     "tap": Row("Set up", "tap", "tap", "The Claude plan's gauges from your own status line."),
     "completion": Row("Set up", "completion", "completion", "The completion script for bash, zsh or fish."),
+    "mcp": Row("Hosts", "mcp", "mcp", "These commands as tools of an AI host (MCP server)."),
     "help": Row("Set up", "topics", "help_command", "Help for a command or a topic."),
 }

@@ -33,6 +33,8 @@ class Plan(Observation):
     env_set: tuple[str, ...] = ()
     """Names only."""
     env_stripped: tuple[str, ...] = ()
+    env_withheld: tuple[str, ...] = ()
+    """Names of the caller's credentials that are not the lane's own: the delegate is not given them."""
     gate: str
     """What the gate says, in words."""
     gate_open: bool = True

@@ -23,7 +23,7 @@ from pydantic import ValidationError
 from ..messages.facts import Entry, Fact, GaugesRead, JobAccepted, JobEnded, JobHopped, JobOutcome, JobRemoved
 from ..messages.group import GroupFact
 from ..messages.job import JobRecord
-from ..messages.session import LimitsObserved, SessionFact, SessionRecord, SessionRemoved
+from ..messages.session import LimitsObserved, SessionFact, SessionRecord, SessionRemoved, SessionSpent
 from . import groups_store, ledger_store, limits_store, outcomes
 from .errors import DamagedStore, from_os_error, printable
 from .files import FILES, Files
@@ -247,6 +247,8 @@ class Store:
             if record is None or record.state.ended:
                 self._db.execute("DELETE FROM sessions WHERE session_id = ?", (fact.session_id,))
             return
+        if isinstance(fact, SessionSpent) and record is not None:
+            ledger_store.keep_turn(self._db, record, fact, at)
         changed = apply_session(record, fact, at)
         if changed is not None and changed is not record:
             limits_store.count_send(self._db, fact, changed, at)

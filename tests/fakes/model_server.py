@@ -11,7 +11,7 @@ A step has these keys:
     "text": T        say it; ``{mark}`` in it becomes the marker id that the request's prompt discloses
     "find": PATTERN  ``{found}`` in the text becomes what the pattern finds in the conversation
     "mark": KIND     append a signed marker line of that kind
-    "calls": [...]   tool calls: ``{"write": PATH, "content": T}``, ``{"shell": COMMAND}``, ``{"raw": NAME, "args": {...}}``
+    "calls": [...]   tool calls: ``{"write": PATH, "content": T}``, ``{"shell": COMMAND}``, ``{"raw": NAME, "args": {...}, "namespace": S}``
     "error": STATUS, "kind": "rate|quota|plan", "resets_at": EPOCH     answer with an error instead
     "message": T     the error's words, where they are not the usual ones
     "body": {...}    further fields of the error object
