@@ -9,6 +9,7 @@ from pydantic import Field, TypeAdapter
 from .base import Message
 from .group import FanoutRequest, GroupId
 from .job import JobRequest
+from .loop import LoopCancel, LoopResume, LoopStart
 from .session import SessionCommand
 from .vocabulary import Effort, JobState
 
@@ -218,6 +219,9 @@ Command = Annotated[
     | SessionCommand
     | FanoutSubmit
     | FanoutCancel
+    | LoopStart
+    | LoopCancel
+    | LoopResume
     | LimitsSet
     | LimitsClear
     | ViewLimits

@@ -38,6 +38,7 @@ GATED = {
     "cont": "job.submit",
     "retry": "job.submit",
     "fanout": "each member is drafted as job.submit drafts one",
+    "loop": "each lap is a job.submit; what its check runs is a command of the person's own",
     "resume": "what waited has passed the gate, and asks it again at its launch",
     "session": "session.start, session.send, a reply to a claimed pane; a holder needs a permit",
     "doctor": "--ping is a turn of rehearsal.ping",
