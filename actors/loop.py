@@ -67,7 +67,7 @@ class Loop(Actor):
         """Whether a thread of ours, or the journal, is to tell us something."""
         self._asked = False
         """Whether the job of the step that runs was asked for by this actor."""
-        self._stop = threading.Event()
+        self._ending = threading.Event()
         """Ends the check that runs."""
         self._told_cancel = False
         self._faults = 0
@@ -108,7 +108,7 @@ class Loop(Actor):
         if self._timer is not None:
             self.services.clock.forget(self._timer)
         if reason == "cancel":
-            self._stop.set()
+            self._ending.set()
         self.finished()
 
     # --- looking
@@ -180,7 +180,7 @@ class Loop(Actor):
     def _go_on(self, record: LoopRecord, step: LoopStep) -> None:
         """Have a step done that is in the journal, or see whether it has ended."""
         if step.role is Role.CHECK:
-            stop = self._stop
+            stop = self._ending
             self._background("check", lambda: self._work.check(record, step, stop))
             return
         if step.job_id is not None:
@@ -244,7 +244,7 @@ class Loop(Actor):
 
     def _cancel(self, record: LoopRecord) -> None:
         """End the step that runs."""
-        self._stop.set()
+        self._ending.set()
         step = record.steps[-1] if record.steps else None
         if step is None or step.ended is not None or step.job_id is None or self._told_cancel:
             return

@@ -60,7 +60,8 @@ class End:
     hint: str | None = None
 
 
-Next = Act | Grade | Wait | End
+Wanted = Act | Grade | End
+Next = Wanted | Wait
 
 
 class EndedLoop(Exception):  # noqa: N818 - named for what it is
@@ -95,7 +96,7 @@ def remaining_s(record: LoopRecord, now: float) -> float | None:
     return record.limits.seconds - record.spent_s - max(0.0, now - record.segment_began)
 
 
-def _bounded(record: LoopRecord, wanted: Act | Grade, now: float) -> Next:
+def _bounded(record: LoopRecord, wanted: Act | Grade, now: float) -> Wanted:
     left = remaining_s(record, now)
     if left is not None and left <= 0:
         return End(LoopEnd.MAX_TIME, f"its {record.limits.seconds or 0:g} s are over", f"{AGAIN} --max-minutes N")
@@ -196,7 +197,7 @@ def _graded(record: LoopRecord, lap: int) -> LoopStep | Grade | End:
     return Grade(lap)
 
 
-def _build(record: LoopRecord) -> Next:
+def _build(record: LoopRecord) -> Wanted:
     """Return what comes next where a builder loops on the check; SUCCESS once that passes."""
     first = _baseline(record)
     if first is not None:
@@ -223,7 +224,7 @@ def _passed(record: LoopRecord, build: LoopStep) -> End:
     return End(LoopEnd.SUCCESS, f"the check passes after {laps}" + (f"; its own {some} changed" if changed else ""))
 
 
-def _after_failure(record: LoopRecord, build: LoopStep, verdict: LoopStep) -> Next:
+def _after_failure(record: LoopRecord, build: LoopStep, verdict: LoopStep) -> Wanted:
     """Return the next lap, up the ladder where there is one, or the end of a loop that does not move."""
     ladder = record.terms.models if record.terms.shape is Shape.ESCALATE else ()
     mine = [
@@ -255,7 +256,7 @@ def _rung(record: LoopRecord, lap: int) -> int:
 # --- shapes
 
 
-def _sweep(record: LoopRecord) -> Next:
+def _sweep(record: LoopRecord) -> Wanted:
     rounds = _of(record, Role.FIND)
     if not rounds:
         return Act(Role.FIND, 1)
@@ -270,7 +271,7 @@ def _sweep(record: LoopRecord) -> Next:
     return Act(Role.FIND, last.lap + 1)
 
 
-def _optimize(record: LoopRecord) -> Next:  # noqa: PLR0911 - one step after the other
+def _optimize(record: LoopRecord) -> Wanted:  # noqa: PLR0911 - one step after the other
     writes = _of(record, Role.WRITE)
     if not writes:
         return Act(Role.WRITE, 1)
@@ -315,7 +316,7 @@ def _first_lap(record: LoopRecord) -> int:
     return next((one.lap for one in record.steps if one.segment == record.segment and one.lap), 1)
 
 
-def _council(record: LoopRecord) -> Next:  # noqa: PLR0911 - one step after the other
+def _council(record: LoopRecord) -> Wanted:  # noqa: PLR0911 - one step after the other
     debate = _debate(record)
     if debate is not None:
         return debate
@@ -339,7 +340,7 @@ def _council(record: LoopRecord) -> Next:  # noqa: PLR0911 - one step after the 
     return Act(Role.BUILD, lap + 1)
 
 
-def _debate(record: LoopRecord) -> Next | None:
+def _debate(record: LoopRecord) -> Wanted | None:
     """Return who speaks next; None once there is a plan, or somebody has to decide."""
     said = {(one.round, one.who): one for one in _of(record, Role.DEBATE)}
     for turn in range(1, record.terms.rounds + 1):
@@ -352,7 +353,7 @@ def _debate(record: LoopRecord) -> Next | None:
     return None if record.terms.judge is None else _decided(record)
 
 
-def _decided(record: LoopRecord) -> Next | None:
+def _decided(record: LoopRecord) -> Wanted | None:
     plans = _of(record, Role.DECIDE)
     if plans and plans[-1].state in DONE:
         return None
@@ -361,7 +362,7 @@ def _decided(record: LoopRecord) -> Next | None:
     return Act(Role.DECIDE, 0)
 
 
-_SHAPES: Mapping[Shape, Callable[[LoopRecord], Next]] = {
+_SHAPES: Mapping[Shape, Callable[[LoopRecord], Wanted]] = {
     Shape.VERIFY: _build,
     Shape.ESCALATE: _build,
     Shape.SWEEP: _sweep,

@@ -111,7 +111,7 @@ def _failure(steps: list[dict[str, Any]]) -> str | None:
         if step.get("ended") is None:
             continue
         if step.get("state") not in _FINE:
-            return step.get("detail") or step.get("state")
+            return str(step.get("detail") or step.get("state"))
         if step.get("role") == "check":
             return None
     return None
