@@ -80,5 +80,7 @@ COMMANDS: Final[dict[str, Row]] = {
     "tap": Row("Set up", "tap", "tap", "The Claude plan's gauges from your own status line."),
     "completion": Row("Set up", "completion", "completion", "The completion script for bash, zsh or fish."),
     "mcp": Row("Hosts", "mcp", "mcp", "These commands as tools of an AI host (MCP server)."),
+    "skill": Row("Hosts", "skill", "skill", "The skill and plugin for AI hosts: where they are."),
+    "hook": Row("Hosts", "hook", "hook", "What the plugin's hooks run."),
     "help": Row("Set up", "topics", "help_command", "Help for a command or a topic."),
 }

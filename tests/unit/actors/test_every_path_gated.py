@@ -49,7 +49,7 @@ GATED = {
 NEVER = {
     "status", "watch", "wait", "events", "result", "logs", "explain", "classify", "cancel", "pause",
     "cleanup", "gc", "supervisor", "models", "advise", "mode", "outcome", "estimate", "suggest", "brief", "tap",
-    "lanes", "limits", "tab", "consent", "posture", "sanitize", "config", "completion", "help",
+    "lanes", "skill", "hook", "limits", "tab", "consent", "posture", "sanitize", "config", "completion", "help",
 }  # fmt: skip
 """Commands that start no delegate."""
 
