@@ -53,6 +53,7 @@ COMMANDS: Final[dict[str, Row]] = {
     "logs": Row("Watch", "logs", "logs", "The end of a delegate's raw output."),
     "explain": Row("Watch", "explain", "explain", "Why a job is in the state it is in."),
     "classify": Row("Watch", "explain", "classify", "Whether a job's output can be used, or another lane tried."),
+    "fleet": Row("Watch", "fleet", "fleet", "Every AI coding session of this machine."),
     "pause": Row("Steer", "queue", "pause", "Hold jobs back that wait; what runs goes on."),
     "resume": Row("Steer", "queue", "resume", "Let paused jobs start again."),
     "cleanup": Row("Steer", "cleanup", "cleanup", "Remove ended jobs, their work trees and branches."),

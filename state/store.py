@@ -218,6 +218,8 @@ class Store:
             return
         if changed is None:
             self._db.execute("DELETE FROM jobs WHERE job_id = ?", (job_id,))
+            if record is not None and record.group_id is not None:
+                groups_store.leave(self._db, record.group_id)
             return
         limits_store.count(self._db, record, changed, at)
         ledger_store.keep(self._db, record, changed, at)

@@ -49,7 +49,8 @@ GATED = {
 NEVER = {
     "status", "watch", "wait", "events", "result", "logs", "explain", "classify", "cancel", "pause",
     "cleanup", "gc", "supervisor", "models", "advise", "mode", "outcome", "estimate", "suggest", "brief", "tap",
-    "lanes", "skill", "hook", "limits", "tab", "consent", "posture", "sanitize", "config", "completion", "help",
+    "fleet", "lanes", "skill", "hook", "limits", "tab", "consent", "posture", "sanitize", "config", "completion",
+    "help",
 }  # fmt: skip
 """Commands that start no delegate."""
 
