@@ -33,7 +33,7 @@ FAMILIES: Final = (
 )
 """The groups of the help, in order. One that has no command is not shown."""
 
-SYNONYMS: Final[dict[str, str]] = {"cont": "continue", "deals": "suggest"}
+SYNONYMS: Final[dict[str, str]] = {"cont": "continue", "deals": "suggest", "second": "second-opinion"}
 """Words that older scripts know, which the help does not list."""
 
 COMMANDS: Final[dict[str, Row]] = {
@@ -62,6 +62,9 @@ COMMANDS: Final[dict[str, Row]] = {
     "session": Row("Steer", "session", "session", "A live delegate: start, send, read, answer, model, stop."),
     "supervisor": Row("Steer", "supervisor", "supervisor", "The background process: status, stop, restart, logs."),
     "fanout": Row("Crews and loops", "fanout", "fanout", "Many jobs as one group: start, wait, collect."),
+    "second-opinion": Row(
+        "Crews and loops", "second_opinion", "second_opinion", "One question, several makers' models: what stands."
+    ),
     "advise": Row("Choose and pay", "advise", "advise", "Which model and lane a task should go to, and why."),
     "mode": Row("Choose and pay", "mode", "mode", "How work is handed on: auto, manual or hybrid."),
     "outcome": Row("Choose and pay", "outcome", "outcome", "Whether a job's result passed, failed or was reverted."),
