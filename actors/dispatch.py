@@ -42,6 +42,7 @@ from ..messages.commands import (
     ViewLimits,
 )
 from ..messages.facts import FACT, Entry
+from ..messages.fleet import ViewFleet
 from ..messages.group import FanoutRequest
 from ..messages.loop import LoopCancel, LoopResume, LoopStart
 from ..messages.refusals import RefusalCode, Refused
@@ -70,7 +71,7 @@ from ..state.identity import look
 from ..state.loops_reader import live_loops
 from ..state.queue_reader import paused
 from ..state.store import Reader
-from . import cleaning, limit_commands, outcome_telling, queue_commands
+from . import cleaning, fleet_watcher, limit_commands, outcome_telling, queue_commands
 from .advising import Place, Question, give
 from .base import Stop, ask, log
 from .group_desk import GroupDesk
@@ -202,6 +203,8 @@ class Dispatcher:
                 yield outcome_telling.tell(command, found, self.services)
             case ViewAdvice():
                 yield self._advice(command)
+            case ViewFleet():
+                yield fleet_watcher.answer(command, self.services)
             case SupervisorStatus():
                 yield self._status()
             case SupervisorStop(reason=reason):

@@ -55,9 +55,10 @@ class JobDesk:
         if isinstance(decided, Refused):
             return decided
         try:
-            return self.services.admission.admit(decided.settings) or self._take(decided)
+            return self.full(decided) or self._take(decided)
         finally:
             self.services.limits.give_back(decided.marker_id)  # from its commit on, the store counts the run
+            self.services.purse.drop(decided.marker_id)
 
     def preview(self, request: JobRequest) -> Plan | Refused:
         """Return what a job would come to. Changes nothing."""
@@ -77,6 +78,13 @@ class JobDesk:
                 return decided
         return Refused(code=RefusalCode.QUOTA_FULL, message="the last runs of today were taken", hint="osrc limits")
 
+    def full(self, decided: Draft) -> Refused | None:
+        """Refuse what the machine, the hour or the budget has no room for."""
+        services = self.services
+        full = services.admission.admit(decided.settings)
+        name, model = decided.marker_id, decided.resolved.model
+        return full or services.purse.admit(name, decided.billing.kind, model, decided.prompt, decided.settings)
+
     def _take(self, decided: Draft) -> Reply:
         """Create the job, and let it be journalled."""
         me = identify(os.getpid()) if self.services.attached else None
@@ -92,6 +100,7 @@ class JobDesk:
                 self.services.requests.drop(record.job_id)
                 folder.remove()
             return answer
+        self.services.purse.rename(decided.marker_id, record.job_id)
         keep_promise(folder)
         return Accepted(job_id=record.job_id, plan=decided.plan)
 

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field, TypeAdapter
 
 from .base import Message
+from .fleet import ViewFleet
 from .group import FanoutRequest, GroupId
 from .job import JobRequest
 from .loop import LoopCancel, LoopResume, LoopStart
@@ -225,6 +226,7 @@ Command = Annotated[
     | LimitsSet
     | LimitsClear
     | ViewLimits
+    | ViewFleet
     | SupervisorStatus
     | SupervisorStop,
     Field(discriminator="kind"),
