@@ -113,6 +113,7 @@ class FakeGateway:
         self.submit: Callable[[Body], Body] = self._accept
         self.on_cancel: Callable[[Body], None] = lambda body: None
         self.silent = False
+        self.fleet: list[Body] = []
         self.drop_next: set[str] = set()
         self.on_stop: Callable[[], None] = lambda: None
         self.pid = os.getpid()
@@ -224,6 +225,8 @@ class FakeGateway:
             yield self.submit(body)
         elif kind == "view.jobs":
             yield self._views(body["selection"])
+        elif kind == "view.fleet":
+            yield {"kind": "fleet_view", "seen_at": 1.0, "sessions": self.fleet, "notes": ["no tmux here"]}
         elif kind == "view.sessions":
             yield {"kind": "session_views", "sessions": [], "omitted": 0}
         elif kind == "job.cancel":
