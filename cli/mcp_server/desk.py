@@ -95,10 +95,25 @@ class Desk:
 
     # --- jobs
 
-    def delegate(self, verb: str, task: str, given: dict[str, Any], *, dry_run: bool) -> dict[str, Any]:
-        """Submit one job; return ``accepted`` or ``planned``."""
-        request = job_request(self.options, verb, task_text(task), flags(given))
+    def delegate(
+        self, verb: str, task: str, given: dict[str, Any], *, dry_run: bool, continues: str | None = None
+    ) -> dict[str, Any]:
+        """Submit one job; return ``accepted`` or ``planned``.
+
+        ``continues``: an ended job or session whose conversation, lane, folder and verb the new one goes on with.
+        """
+        checked_task = task_text(task)
         with self.reach() as reach:
+            if continues is None:
+                return submit(reach, job_request(self.options, verb, checked_task, flags(given)), dry_run=dry_run)
+            from ..commands.again import conversation  # noqa: PLC0415 - beside its only use
+
+            if given.get("cwd") is not None:
+                raise click.UsageError("a conversation goes on in the folder of its job: leave cwd out")
+            earlier = conversation(reach, continues)
+            here = {**given, "cwd": str(earlier["cwd"]), "lane": given.get("lane") or str(earlier["lane"])}
+            request = job_request(self.options, str(earlier.get("verb") or "run"), checked_task, flags(here))
+            request["continues"] = str(earlier.get("job_id") or earlier["session_id"])
             return submit(reach, request, dry_run=dry_run)
 
     def fan_out(

@@ -66,6 +66,11 @@ def _starting(server: MCPServer, desk: Desk) -> None:
         label: Annotated[str | None, Field(description="A name, accepted wherever an id is.")] = None,
         timeout_s: Timeout = None,
         after: Annotated[list[str] | None, Field(description="Jobs that must be done before it starts.")] = None,
+        continues: Annotated[
+            str | None, Field(description="An ended job whose conversation goes on, with its lane, folder and verb.")
+        ] = None,
+        skills: Annotated[list[str] | None, Field(description="Skills of the person's that it is given.")] = None,
+        mcp_servers: Annotated[list[str] | None, Field(description="MCP servers of theirs that it is given.")] = None,
         dry_run: Annotated[bool, Field(description="Only say what would be run, and what it costs.")] = False,
     ) -> dict[str, Any]:
         """Hand a task to another AI coding tool on this machine. Returns the job's id at once; it runs on its own.
@@ -75,7 +80,9 @@ def _starting(server: MCPServer, desk: Desk) -> None:
         """
         given: dict[str, Any] = {"model": model, "lane": lane, "effort": effort, "cwd": cwd, "worktree": worktree}
         given |= {"label": label, "timeout": timeout_s, "after": tuple(after or ())}
-        reply = await ask(desk.delegate, verb, task, given, dry_run=dry_run)
+        grants = (("skills", skills), ("mcp", mcp_servers))
+        given["grants"] = tuple(f"{kind}={','.join(names)}" for kind, names in grants if names)
+        reply = await ask(desk.delegate, verb, task, given, dry_run=dry_run, continues=continues)
         plan = _plan(reply.get("plan") or {})
         if dry_run:
             return {"plan": plan}

@@ -228,7 +228,10 @@ class FakeGateway:
         elif kind == "view.fleet":
             yield {"kind": "fleet_view", "seen_at": 1.0, "sessions": self.fleet, "notes": ["no tmux here"]}
         elif kind == "view.sessions":
-            yield {"kind": "session_views", "sessions": [], "omitted": 0}
+            if body.get("session"):
+                yield {"kind": "refused", "code": "no_such_session", "message": "there is none", "hint": None}
+            else:
+                yield {"kind": "session_views", "sessions": [], "omitted": 0}
         elif kind == "job.cancel":
             self.on_cancel(body)
             yield self._views(body["selection"])

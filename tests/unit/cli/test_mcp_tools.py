@@ -105,6 +105,17 @@ def test_delegate_returns_the_id_at_once_and_sends_what_the_command_sends(gatewa
     assert "cloud_ack" not in request
 
 
+def test_a_conversation_goes_on_where_its_job_was(gateway: FakeGateway, tmp_path: Path) -> None:
+    gateway.jobs[FIRST] = job(FIRST, label="mend", verb="edit", cwd=str(tmp_path), **ENDED)
+    call("delegate", task="The edge cases are missing.", continues="mend", skills=["review"], mcp_servers=["a", "b"])
+    request = next(body for body in gateway.requests if body["kind"] == "job.submit")["request"]
+    expected = {"continues": FIRST, "verb": "edit", "lane": "fake", "cwd": str(tmp_path), "skills": ["review"]}
+    assert {key: request[key] for key in expected} == expected
+    assert request["mcp"] == ["a", "b"]
+    assert "leave cwd out" in refused("delegate", task="x", continues="mend", cwd=str(tmp_path))
+    assert "no_such_job" in refused("delegate", task="x", continues="nothing")
+
+
 def test_a_dry_run_starts_nothing(gateway: FakeGateway) -> None:
     assert call("delegate", task="x", dry_run=True)["plan"]["posture"] == "READ-ONLY"
     assert gateway.jobs == {}

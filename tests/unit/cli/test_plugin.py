@@ -145,7 +145,7 @@ def hook(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], ev
 
 
 def leave(home: Path, *rows: Any, at: float = 0.0) -> None:
-    (home / "unwatched.json").write_text(json.dumps({"at": at, "pid": 1, "jobs": rows}))
+    (home / "unwatched.json").write_text(json.dumps({"at": at, "pid": os.getpid(), "jobs": rows}))
 
 
 def test_a_session_starts_with_a_glance(home: Path, monkeypatch, capsys) -> None:
