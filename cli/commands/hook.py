@@ -16,8 +16,8 @@ from ..options import Command, Globals
 from ..output import answer, flush
 from ..render.plain import one_line
 
-BOUND_S = 5.0
-"""After so long the process leaves, whatever it waits for. Claude Code gives a hook of the plugin 10 s."""
+BOUND_S = 10.0
+"""After so long the process leaves, whatever it waits for. Claude Code gives a hook of the plugin 15 s."""
 
 CHARS = 3000
 """A hook's words go into the session's context: few of them."""
