@@ -65,6 +65,13 @@ def group_row(group: Mapping[str, Any], most: int = 40) -> dict[str, Any]:
     return kept | rows | {"refused": [_values(one) for one in refused[:most]]}
 
 
+def loop_row(loop: Mapping[str, Any], most: int = 12) -> dict[str, Any]:
+    """Return a loop with the newest ``most`` of its steps."""
+    steps = list(loop.get("steps") or ())
+    kept = {key: value for key, value in loop.items() if key not in ("steps", "schema_version")}
+    return _values(kept) | {"steps": event_rows(steps[-most:]), "steps_left_out": max(0, len(steps) - most)}
+
+
 def event_rows(events: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Return a session's events, each text in them bounded."""
     return [_values(event) for event in events]

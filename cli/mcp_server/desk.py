@@ -14,7 +14,7 @@ from typing import Any
 import click
 
 from ...lanes import roles
-from .. import groups
+from .. import groups, loops
 from ..errors import CliError
 from ..following import cancel, read_result, terminal
 from ..looking import Job, named, newest, verdict_due
@@ -142,6 +142,17 @@ class Desk:
         with self.reach() as reach:
             return groups.fresh(reach, groups.one_group(reach, token))
 
+    def loop(self, token: str) -> loops.Loop:
+        """Return a loop as it is now."""
+        with self.reach() as reach:
+            return loops.one_loop(reach, token)
+
+    def cancel_loop(self, token: str) -> loops.Loop:
+        """Ask for the end of a loop."""
+        with self.reach() as reach:
+            found = loops.one_loop(reach, token)
+            return found if loops.ended(found) else loops.cancel(reach, str(found["loop_id"]))
+
     def supervised(self) -> None:
         """See to it that somebody supervises: what is waited for must be able to end."""
         with self.reach() as reach:
@@ -186,6 +197,11 @@ class Desk:
 def is_group(token: str) -> bool:
     """Whether a word is the id of a group."""
     return token.startswith(GROUPS)
+
+
+def is_loop(token: str) -> bool:
+    """Whether a word is the id of a loop."""
+    return token.startswith("loop-")
 
 
 def task_text(task: str) -> str:
