@@ -162,11 +162,13 @@ def _looking(server: MCPServer, desk: Desk) -> None:
             if time.monotonic() - looked > 3.0:
                 await ask(desk.supervised)
                 looked = time.monotonic()
+            began = time.monotonic()
             shown, ended, words = await _stand(desk, ids, any_of_them=any_of_them)
             if ended or not until(deadline):
                 return {**shown, "ended": ended}
             await telling.tell(words)
-            await anyio.sleep(min(POLL_S, until(deadline)))
+            pause = max(POLL_S, 10 * (time.monotonic() - began))  # a look at thousands of members takes a while
+            await anyio.sleep(min(pause, until(deadline)))
 
 
 def _results(server: MCPServer, desk: Desk) -> None:
