@@ -136,6 +136,7 @@ def _age(seen: Seen, now: float) -> float | None:
     """Seconds since it was last heard of."""
     moments = [
         seen.found.written_at if seen.found else None,
+        seen.found.tail.at if seen.found and seen.found.written_at > now + FUTURE_S else None,
         seen.told.changed_at if seen.told else None,
         seen.running.started_at if seen.running and not seen.found and not seen.told else None,
     ]

@@ -90,7 +90,7 @@ class Scanner:
         for one in found:
             matched = matches[one.key]
             index = ours.conversations.get(one.tail.session_id or "")
-            if index is not None:
+            if index is not None and (matched.pid is None or matched.pid in mine):
                 rows[index]["transcript"] = transcript_of(one)
             elif matched.pid not in mine:
                 rows.append(self._foreign(one, matched, seen))

@@ -14,6 +14,7 @@ from ..lanes.transcripts.follow import Follower
 from ..lanes.transcripts.formats import Format
 from ..lanes.transcripts.tail import Tail, packed, unpacked
 from ..state.files import open_regular
+from .fleet_stores import read_at
 from .redaction import clean
 
 HEAD, END, MOST = 64 * 1024, 32 * 1024, 1024 * 1024
@@ -75,7 +76,7 @@ class TailFile:
     def _begin(self, descriptor: int) -> None:
         """Read as much of the beginning as tells whose it is."""
         for offset in range(0, HEAD, _PIECE):
-            self._follower.feed(os.pread(descriptor, _PIECE, offset))
+            self._follower.feed(read_at(descriptor, _PIECE, offset))
             if self.tail.first_user is not None and self.tail.cwd is not None:
                 return
 
@@ -94,7 +95,7 @@ class TailFile:
     def _on(self, descriptor: int, size: int) -> None:
         """Read from where we are to ``size``."""
         while self._offset < size:
-            data = os.pread(descriptor, min(256 * 1024, size - self._offset), self._offset)
+            data = read_at(descriptor, min(256 * 1024, size - self._offset), self._offset)
             if not data:
                 return
             self._offset += len(data)

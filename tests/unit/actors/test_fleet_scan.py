@@ -12,7 +12,7 @@ from typing import ClassVar
 import pytest
 from fakes.state import facts_of_a_life, scratch_home
 from fakes.transcripts import RECORDED, recorded, written
-from outsourcerer.actors import fleet_own, fleet_rows, fleet_scan
+from outsourcerer.actors import fleet_own, fleet_rows, fleet_scan, fleet_tail
 from outsourcerer.actors.fleet_git import repository_of
 from outsourcerer.actors.fleet_lines import last_lines
 from outsourcerer.actors.fleet_panes import Panes, servers
@@ -217,7 +217,8 @@ def test_claude_s_own_word_is_taken_for_the_process_it_names(machine):
 def test_a_hostile_transcript_changes_its_own_row_and_no_other(machine, tmp_path):
     machine.put("codex", "good", written("codex", TASK, SAY))
     good = machine.rows()["codex:s-codex"]
-    future = machine.put("pi", "future", written("pi", TASK), age_s=-9e6)
+    late = written("pi", TASK).replace(b"2026-11-30", b"2999-11-30")
+    future = machine.put("pi", "future", late, age_s=-9e6)
     machine.put("pi", "binary", b"\x00\xff\n" * 9999)
     with machine.put("qwen", "huge", b"").open("wb") as file:
         file.truncate(1 << 30)
@@ -241,7 +242,7 @@ def test_what_one_scanner_understood_another_goes_on_from(machine, monkeypatch):
     before = machine.rows()
     machine.scanner.remember()
     assert len(read_cache(machine.home, OFFSETS)) == 1
-    monkeypatch.setattr(os, "pread", lambda *_: pytest.fail("nothing is read again"))
+    monkeypatch.setattr(fleet_tail, "read_at", lambda *_: pytest.fail("nothing is read again"))
     machine.scanner = Scanner(machine.home, machine.environ)
     after = machine.rows()
     assert {name: row["state"] for name, row in after.items()} == {name: row["state"] for name, row in before.items()}
@@ -263,6 +264,25 @@ def test_our_own_jobs_are_ours_and_their_processes_no_strangers(machine, monkeyp
     FakeLook.parents = {pid + 1: pid}
     machine.put("pi", "a", written("pi", TASK))
     assert set(machine.rows()) == {job["id"]}
+
+
+def test_a_conversation_of_ours_that_another_program_goes_on_with_is_listed(machine, monkeypatch):
+    store = Store.open(machine.home.database, now=time.time())
+    facts = facts_of_a_life()
+    record = facts[0].record.model_copy(update={"conversation": "s-pi"})
+    store.append([facts[0].model_copy(update={"record": record})], time.time())
+    store.commit()
+    store.close()
+    machine.put("pi", "a", written("pi", TASK))
+    assert [row["owner"] for row in machine.rows().values()] == ["job"]
+    FakeLook.programs = {50: ("pi", ("pi",), "/w/repo")}
+    assert sorted(row["owner"] for row in machine.rows().values()) == ["foreign", "job"]
+
+
+def test_a_clock_that_is_ahead_is_not_believed_but_what_the_transcript_tells_may_be(machine):
+    machine.put("pi", "a", written("pi", TASK).replace(b"2026-11-30", b"2025-11-30"), age_s=-9e6)
+    age = machine.rows()["pi:s-pi"]["age_s"]
+    assert age > 86400
 
 
 def test_names_that_were_given_are_shown(machine):
