@@ -78,7 +78,8 @@ def _cline(home: Path, url: str) -> dict[str, str]:
 def _droid(home: Path, url: str) -> dict[str, str]:
     model = {"model": "stub-model", "displayName": "Stub", "id": "custom:Stub-0", "index": 0, "baseUrl": f"{url}/v1"}
     model |= {"apiKey": "test", "provider": "generic-chat-completion-api", "maxOutputTokens": 8192}
-    _write(home / ".factory" / "settings.json", {"customModels": [model]})
+    # Without a network it would wait for its cloud, five seconds of each run, to take the session.
+    _write(home / ".factory" / "settings.json", {"customModels": [model], "cloudSessionSync": False})
     _write(home / ".factory" / "mcp.json", _servers("mine", home))
     return {}
 
