@@ -33,7 +33,7 @@ FAMILIES: Final = (
 )
 """The groups of the help, in order. One that has no command is not shown."""
 
-SYNONYMS: Final[dict[str, str]] = {"cont": "continue", "deals": "suggest"}
+SYNONYMS: Final[dict[str, str]] = {"cont": "continue", "deals": "suggest", "second": "second-opinion"}
 """Words that older scripts know, which the help does not list."""
 
 COMMANDS: Final[dict[str, Row]] = {
@@ -53,6 +53,7 @@ COMMANDS: Final[dict[str, Row]] = {
     "logs": Row("Watch", "logs", "logs", "The end of a delegate's raw output."),
     "explain": Row("Watch", "explain", "explain", "Why a job is in the state it is in."),
     "classify": Row("Watch", "explain", "classify", "Whether a job's output can be used, or another lane tried."),
+    "fleet": Row("Watch", "fleet", "fleet", "Every AI coding session of this machine."),
     "pause": Row("Steer", "queue", "pause", "Hold jobs back that wait; what runs goes on."),
     "resume": Row("Steer", "queue", "resume", "Let paused jobs start again."),
     "cleanup": Row("Steer", "cleanup", "cleanup", "Remove ended jobs, their work trees and branches."),
@@ -61,6 +62,9 @@ COMMANDS: Final[dict[str, Row]] = {
     "session": Row("Steer", "session", "session", "A live delegate: start, send, read, answer, model, stop."),
     "supervisor": Row("Steer", "supervisor", "supervisor", "The background process: status, stop, restart, logs."),
     "fanout": Row("Crews and loops", "fanout", "fanout", "Many jobs as one group: start, wait, collect."),
+    "second-opinion": Row(
+        "Crews and loops", "second_opinion", "second_opinion", "One question, several makers' models: what stands."
+    ),
     "advise": Row("Choose and pay", "advise", "advise", "Which model and lane a task should go to, and why."),
     "mode": Row("Choose and pay", "mode", "mode", "How work is handed on: auto, manual or hybrid."),
     "outcome": Row("Choose and pay", "outcome", "outcome", "Whether a job's result passed, failed or was reverted."),
@@ -79,5 +83,6 @@ COMMANDS: Final[dict[str, Row]] = {
     "canary": Row("Set up", "canary", "canary", "Whether the CLIs here still are what was tested."),
     "tap": Row("Set up", "tap", "tap", "The Claude plan's gauges from your own status line."),
     "completion": Row("Set up", "completion", "completion", "The completion script for bash, zsh or fish."),
+    "mcp": Row("Hosts", "mcp", "mcp", "These commands as tools of an AI host (MCP server)."),
     "help": Row("Set up", "topics", "help_command", "Help for a command or a topic."),
 }
