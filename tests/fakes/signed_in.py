@@ -61,7 +61,9 @@ def _opencode(home: Path, url: str) -> dict[str, str]:
     mine = {"mine": {"type": "local", "command": [sys.executable, str(MCP_SERVER)], "enabled": True}}
     config = chosen | {"provider": {"stub": provider}, "mcp": mine}
     _write(home / ".config" / "opencode" / "opencode.json", config)
-    return {}
+    # Half of a start is reading the catalogue of all models, and asking for a newer one.
+    _write(home / ".config" / "models.json", {})
+    return {"OPENCODE_MODELS_PATH": str(home / ".config" / "models.json"), "OPENCODE_DISABLE_MODELS_FETCH": "1"}
 
 
 def _cline(home: Path, url: str) -> dict[str, str]:
