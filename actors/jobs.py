@@ -33,7 +33,7 @@ from ..state.job_machine import REVOCABLE
 from ..state.restart_budget import RestartBudget
 from ..state.store import Reader
 from .attempt import keep_promise
-from .base import Handle, Query, ReplyPort, log, start
+from .base import NOT_DONE, Handle, Query, ReplyPort, log, start
 from .cleaning import remove_folders, tidy
 from .group_names import GroupSeen, JobMoved, Release
 from .job import Job
@@ -49,7 +49,7 @@ from .tree import end_tree, in_background
 
 LOST = 100
 """How many of the newest jobs of each revocable state are looked at again at the start."""
-ANSWER_S = 3.0
+ANSWER_S = 10.0
 """How long a stop waits for commits that somebody waits for."""
 WAKE_LOOK_S = 60.0
 """How often it is looked whether the time of a job that waits for a limit has come."""
@@ -263,6 +263,8 @@ class Jobs(Supervisor):
     def receive_own(self, message: object) -> None:  # noqa: C901, PLR0912, PLR0915  one flat match
         """One flat match over what Jobs can be told."""
         match message:
+            case _ if self._leaving is not None and self.query is not None:
+                self.reply(NOT_DONE)  # the next supervisor is asked; those who asked before are waited for
             case Submit(record=record):
                 self._submit(record)
             case SubmitGroup():
