@@ -43,6 +43,7 @@ from ..messages.commands import (
 )
 from ..messages.facts import FACT, Entry
 from ..messages.group import FanoutRequest
+from ..messages.history import HistoryImport
 from ..messages.job import Identity, JobRequest
 from ..messages.refusals import RefusalCode, Refused
 from ..messages.replies import (
@@ -200,6 +201,8 @@ class Dispatcher:
                 with Reader(self.services.home.database) as reader:
                     found = self._resolve(reader, (job,))
                 yield outcome_telling.tell(command, found, self.services)
+            case HistoryImport():
+                yield outcome_telling.keep_history(command, self.services)
             case ViewAdvice():
                 yield self._advice(command)
             case SupervisorStatus():

@@ -77,6 +77,7 @@ COMMANDS: Final[dict[str, Row]] = {
     "config": Row("Set up", "config", "config", "Settings: show, get, set, path."),
     "doctor": Row("Set up", "doctor", "doctor", "Check this machine; say what to fix."),
     "canary": Row("Set up", "canary", "canary", "Whether the CLIs here still are what was tested."),
+    "import": Row("Set up", "importing", "import_", "Take over what the predecessor kept."),
     "tap": Row("Set up", "tap", "tap", "The Claude plan's gauges from your own status line."),
     "completion": Row("Set up", "completion", "completion", "The completion script for bash, zsh or fish."),
     "help": Row("Set up", "topics", "help_command", "Help for a command or a topic."),

@@ -8,6 +8,7 @@ from pydantic import Field, TypeAdapter
 
 from .base import Message
 from .group import FanoutRequest, GroupId
+from .history import HistoryImport
 from .job import JobRequest
 from .session import SessionCommand
 from .vocabulary import Effort, JobState
@@ -211,6 +212,7 @@ Command = Annotated[
     | QueuePause
     | QueueResume
     | JobTellOutcome
+    | HistoryImport
     | ViewAdvice
     | ViewJobs
     | FollowJobs

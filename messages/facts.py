@@ -12,6 +12,7 @@ from pydantic import Field, TypeAdapter
 
 from .base import Observation
 from .group import FanoutAccepted, FanoutCancelRequested, FanoutEnded, FanoutMemberReleased
+from .history import HistoryImported
 from .job import Attempted, Cost, ExitStatus, Identity, JobId, JobRecord, Progress
 from .session import GaugeWindow, SessionFact
 from .vocabulary import JobState
@@ -272,6 +273,7 @@ Fact = Annotated[
     | JobHeld
     | JobOutcome
     | JobRemoved
+    | HistoryImported
     | QueuePaused
     | QueueResumed
     | SessionFact

@@ -9,6 +9,7 @@ from pydantic import Field, TypeAdapter
 from .base import Observation
 from .commands import Hello
 from .facts import Entry
+from .history import HistoryKept
 from .refusals import Refused
 
 JobObject = dict[str, Any]
@@ -237,6 +238,7 @@ Reply = Annotated[
     | LimitsState
     | AdviceView
     | OutcomeKept
+    | HistoryKept
     | SupervisorState
     | Stopping
     | Refused,

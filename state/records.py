@@ -40,6 +40,7 @@ from ..messages.facts import (
     SupervisorStopped,
 )
 from ..messages.group import FanoutAccepted, FanoutCancelRequested, FanoutEnded, FanoutMemberReleased
+from ..messages.history import HistoryImported
 from ..messages.job import Attempted, Cost, JobRecord, Progress
 from ..messages.session import SessionFact
 from ..messages.vocabulary import JobState
@@ -71,6 +72,7 @@ def apply(record: JobRecord | None, fact: Fact, at: float) -> JobRecord | None: 
             | QuotaCleared()
             | QuotaExhausted()
             | JobOutcome()
+            | HistoryImported()
             | FanoutAccepted()
             | FanoutCancelRequested()
             | FanoutEnded()

@@ -22,9 +22,10 @@ from pydantic import ValidationError
 
 from ..messages.facts import Entry, Fact, GaugesRead, JobAccepted, JobEnded, JobHopped, JobOutcome, JobRemoved
 from ..messages.group import GroupFact
+from ..messages.history import HistoryImported
 from ..messages.job import JobRecord
 from ..messages.session import LimitsObserved, SessionFact, SessionRecord, SessionRemoved
-from . import groups_store, ledger_store, limits_store, outcomes
+from . import groups_store, history_store, ledger_store, limits_store, outcomes
 from .errors import DamagedStore, from_os_error, printable
 from .files import FILES, Files
 from .reader import Reader, refuse_irregular
@@ -98,11 +99,8 @@ class Store:
                 owner = job_id or getattr(fact, "session_id", None) or getattr(fact, "group_id", None)
                 cursor = self._db.execute(_INSERT_FACT, (at, owner, fact.kind, shown.model_dump_json()))
                 entries.append(Entry.model_construct(seq=cursor.lastrowid or 0, at=at, fact=shown))
-                if isinstance(fact, GaugesRead | LimitsObserved):
-                    ledger_store.keep_gauges(self._db, fact, at)
-                if isinstance(fact, JobOutcome):
-                    outcomes.keep(self._db, fact, at)
-                elif isinstance(fact, SessionFact):
+                self._count(fact, at)
+                if isinstance(fact, SessionFact):
                     self._update_session(fact, at)
                 elif isinstance(fact, GroupFact):
                     groups_store.keep(self._db, fact, at)
@@ -114,6 +112,15 @@ class Store:
             self.rollback()
             raise from_sqlite_error(error, self._path) from error
         return entries
+
+    def _count(self, fact: Fact, at: float) -> None:
+        """Write what a fact tells the books."""
+        if isinstance(fact, GaugesRead | LimitsObserved):
+            ledger_store.keep_gauges(self._db, fact, at)
+        elif isinstance(fact, HistoryImported):
+            history_store.keep(self._db, fact)
+        elif isinstance(fact, JobOutcome):
+            outcomes.keep(self._db, fact, at)
 
     def commit(self) -> None:
         """Make everything appended since the last commit durable. Without any, nothing happens.
