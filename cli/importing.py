@@ -160,8 +160,13 @@ def _quotas(folder: Path, home: Home) -> Item:
             body = {"lane": lane, "model": quota.model, "per_day": quota.per_day, "zone": quota.zone}
             wanted.append({"kind": "limits.set", **body})
     item.new = len(wanted)
-    item.apply = lambda request: [request(body) for body in wanted] and None
+    item.apply = partial(_each, wanted)
     return item
+
+
+def _each(bodies: list[dict[str, Any]], request: Request) -> None:
+    for body in bodies:
+        request(body)
 
 
 # --- what is a file of its own

@@ -39,6 +39,8 @@ _OURS = _MARKS | {
     "fanout",
     "cloud-consent",
     "lane-posture",
+    "parity.json",
+    "parity.lock",
 }
 """So is one that holds nothing but these: it was left half made."""
 

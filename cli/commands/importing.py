@@ -15,7 +15,7 @@ from ..place import full_home
 from ..reach import Reach
 
 
-@click.command(cls=Command)
+@click.command("import", cls=Command)
 @click.argument("folder", metavar="[DIR]", required=False)
 @click.option("--apply", "really", is_flag=True, help="Take it over. Without it, only say what there is.")
 @click.pass_obj
