@@ -42,6 +42,7 @@ from ..messages.commands import (
     ViewLimits,
 )
 from ..messages.facts import FACT, Entry
+from ..messages.fleet import ViewFleet
 from ..messages.group import FanoutRequest
 from ..messages.history import HistoryImport
 from ..messages.job import Identity, JobRequest
@@ -73,7 +74,7 @@ from ..state.identity import identify, look
 from ..state.ids import is_job_id
 from ..state.queue_reader import paused
 from ..state.store import Reader
-from . import cleaning, limit_commands, outcome_telling, queue_commands
+from . import cleaning, fleet_watcher, limit_commands, outcome_telling, queue_commands
 from .advising import Place, Question, give
 from .attempt import keep_promise
 from .base import Stop, ask, log
@@ -205,6 +206,8 @@ class Dispatcher:
                 yield outcome_telling.keep_history(command, self.services)
             case ViewAdvice():
                 yield self._advice(command)
+            case ViewFleet():
+                yield fleet_watcher.answer(command, self.services)
             case SupervisorStatus():
                 yield self._status()
             case SupervisorStop(reason=reason):
@@ -243,9 +246,10 @@ class Dispatcher:
         if isinstance(decided, Refused):
             return decided
         try:
-            return self.services.admission.admit(decided.settings) or self._take(decided)
+            return self._full(decided) or self._take(decided)
         finally:
             self.services.limits.give_back(decided.marker_id)  # from its commit on, the store counts the run
+            self.services.purse.drop(decided.marker_id)
 
     def _submit_group(self, request: FanoutRequest, *, dry_run: bool) -> Reply:
         common = self._after_named(request.common)
@@ -271,6 +275,13 @@ class Dispatcher:
                 return decided
         return Refused(code=RefusalCode.QUOTA_FULL, message="the last runs of today were taken", hint="osrc limits")
 
+    def _full(self, decided: Draft) -> Refused | None:
+        """Refuse what the machine, the hour or the budget has no room for."""
+        services = self.services
+        full = services.admission.admit(decided.settings)
+        name, model = decided.marker_id, decided.resolved.model
+        return full or services.purse.admit(name, decided.billing.kind, model, decided.prompt, decided.settings)
+
     def _take(self, decided: Draft) -> Reply:
         """Create the job, and let it be journalled."""
         me = identify(os.getpid()) if self.services.attached else None
@@ -286,6 +297,7 @@ class Dispatcher:
                 self.services.requests.drop(record.job_id)
                 folder.remove()
             return answer
+        self.services.purse.rename(decided.marker_id, record.job_id)
         keep_promise(folder)
         return Accepted(job_id=record.job_id, plan=decided.plan)
 

@@ -7,6 +7,7 @@
     │  ├─ jobs      ─ job, one for each
     │  ├─ crews     ─ group, one for each
     │  └─ sessions  ─ session, one for each
+    ├─ fleet        every AI session of this machine, while somebody looks
     └─ gateway      (not inside a command)
 
 Later ones use earlier ones: when the journal crashes, all that stood on it is started anew from what
@@ -27,6 +28,7 @@ from ..state.store import Store
 from .base import Handle, Stop, log, start
 from .crews import Crews
 from .dispatch import Dispatcher
+from .fleet_watcher import FleetWatcher
 from .gateway import Gateway
 from .jobs import Jobs
 from .journal import Append, Journal
@@ -86,6 +88,7 @@ class Root(Supervisor):
             ChildSpec(id="limits", start=self._limits, shutdown_s=5.0),
             ChildSpec(id="work", start=self._work, shutdown_s=60.0, budget=RestartBudget(3, 60.0)),
         ]
+        specs.append(ChildSpec(id="fleet", start=self._fleet, shutdown_s=5.0))
         if self._listener is not None:
             specs.append(ChildSpec(id="gateway", start=self._gateway, shutdown_s=5.0))
         return tuple(specs)
@@ -155,6 +158,16 @@ class Root(Supervisor):
         return start(
             Sessions,
             "sessions",
+            directory=self.directory,
+            parent=parent,
+            incarnation=incarnation,
+            services=self.services,
+        )
+
+    def _fleet(self, parent: Handle, incarnation: int) -> Handle:
+        return start(
+            FleetWatcher,
+            "fleet",
             directory=self.directory,
             parent=parent,
             incarnation=incarnation,

@@ -46,6 +46,7 @@ REFUSALS: Final[Mapping[str, int]] = {
     "lane_not_ready": REFUSED,
     "lane_down": REFUSED,
     "quota_full": REFUSED,
+    "budget_spent": REFUSED,
     "no_such_limit": REFUSED,
     "verb_unsupported": REFUSED,
     "bad_cwd": REFUSED,

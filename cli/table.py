@@ -60,6 +60,7 @@ COMMANDS: Final[dict[str, Row]] = {
     "logs": Row("Watch", "logs", "logs", "The end of a delegate's raw output."),
     "explain": Row("Watch", "explain", "explain", "Why a job is in the state it is in."),
     "classify": Row("Watch", "explain", "classify", "Whether a job's output can be used, or another lane tried."),
+    "fleet": Row("Watch", "fleet", "fleet", "Every AI coding session of this machine."),
     "pause": Row("Steer", "queue", "pause", "Hold jobs back that wait; what runs goes on."),
     "resume": Row("Steer", "queue", "resume", "Let paused jobs start again."),
     "cleanup": Row("Steer", "cleanup", "cleanup", "Remove ended jobs, their work trees and branches."),
@@ -88,5 +89,6 @@ COMMANDS: Final[dict[str, Row]] = {
     "tap": Row("Set up", "tap", "tap", "The Claude plan's gauges from your own status line."),
     "parity": Row("Hosts", "parity", "parity", "Your skills and MCP servers for your other AI tools."),
     "completion": Row("Set up", "completion", "completion", "The completion script for bash, zsh or fish."),
+    "mcp": Row("Hosts", "mcp", "mcp", "These commands as tools of an AI host (MCP server)."),
     "help": Row("Set up", "topics", "help_command", "Help for a command or a topic."),
 }

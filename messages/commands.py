@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field, TypeAdapter
 
 from .base import Message
+from .fleet import ViewFleet
 from .group import FanoutRequest, GroupId
 from .history import HistoryImport
 from .job import JobRequest
@@ -223,6 +224,7 @@ Command = Annotated[
     | LimitsSet
     | LimitsClear
     | ViewLimits
+    | ViewFleet
     | SupervisorStatus
     | SupervisorStop,
     Field(discriminator="kind"),

@@ -20,6 +20,7 @@ class RefusalCode(StrEnum):
     LANE_NOT_READY = "lane_not_ready"
     LANE_DOWN = "lane_down"
     QUOTA_FULL = "quota_full"
+    BUDGET_SPENT = "budget_spent"
     NO_SUCH_LIMIT = "no_such_limit"
     VERB_UNSUPPORTED = "verb_unsupported"
     BAD_CWD = "bad_cwd"

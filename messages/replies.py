@@ -9,6 +9,7 @@ from pydantic import Field, TypeAdapter
 from .base import Observation
 from .commands import Hello
 from .facts import Entry
+from .fleet import FleetView
 from .history import HistoryKept
 from .refusals import Refused
 
@@ -34,6 +35,8 @@ class Plan(Observation):
     env_set: tuple[str, ...] = ()
     """Names only."""
     env_stripped: tuple[str, ...] = ()
+    env_withheld: tuple[str, ...] = ()
+    """Names of the caller's credentials that are not the lane's own: the delegate is not given them."""
     gate: str
     """What the gate says, in words."""
     gate_open: bool = True
@@ -236,6 +239,7 @@ Reply = Annotated[
     | GroupPlanned
     | GroupView
     | LimitsState
+    | FleetView
     | AdviceView
     | OutcomeKept
     | HistoryKept

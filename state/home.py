@@ -31,6 +31,7 @@ _OURS = _MARKS | {
     "jobs",
     "sessions",
     "spool",
+    "fleet",
     "supervisor.log",
     "supervisor.start",
     "models.local",

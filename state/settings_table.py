@@ -113,10 +113,13 @@ _ADVICE = (
 
 _GATE = (
     _flag("cloud_ack", None, "on: agree, once and for all, that work leaves for cloud lanes; off: refuse them"),
+    _text("pass_env", "credentials of your environment that delegates get too: comma or space, NAME or NAME*"),
     _flag("secret_allow_value", False, "let a task that holds a secret's value go to a cloud lane"),
     _number("secret_scan_secs", 20, "bound on the search for credential files; one that does not end refuses the job"),
     _text("protected_paths", "folders that no job may write in, with : between them", "~/.claude:~/.codex:~/.config"),
     Setting("launches_per_hour", "count", 5000.0, "jobs taken within an hour; 0: any number", "jobs"),
+    _number("budget_day", None, "cash that a day's work may cost; 0: none", "USD"),
+    _number("budget_job", None, "cash that one job may cost; 0: none", "USD"),
     _count("min_free_memory", 128, "free memory without which no job is started; 0: any", "MiB"),
     _count("min_free_disk", 64, "free disk space without which no job is started; 0: any", "MiB"),
     _flag("secret_scan_deep", True, "search folders in folders too; it always does", effective=False),

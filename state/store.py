@@ -24,7 +24,7 @@ from ..messages.facts import Entry, Fact, GaugesRead, JobAccepted, JobEnded, Job
 from ..messages.group import GroupFact
 from ..messages.history import HistoryImported
 from ..messages.job import JobRecord
-from ..messages.session import LimitsObserved, SessionFact, SessionRecord, SessionRemoved
+from ..messages.session import LimitsObserved, SessionFact, SessionRecord, SessionRemoved, SessionSpent
 from . import groups_store, history_store, ledger_store, limits_store, outcomes
 from .errors import DamagedStore, from_os_error, printable
 from .files import FILES, Files
@@ -225,6 +225,8 @@ class Store:
             return
         if changed is None:
             self._db.execute("DELETE FROM jobs WHERE job_id = ?", (job_id,))
+            if record is not None and record.group_id is not None:
+                groups_store.leave(self._db, record.group_id)
             return
         limits_store.count(self._db, record, changed, at)
         ledger_store.keep(self._db, record, changed, at)
@@ -254,6 +256,8 @@ class Store:
             if record is None or record.state.ended:
                 self._db.execute("DELETE FROM sessions WHERE session_id = ?", (fact.session_id,))
             return
+        if isinstance(fact, SessionSpent) and record is not None:
+            ledger_store.keep_turn(self._db, record, fact, at)
         changed = apply_session(record, fact, at)
         if changed is not None and changed is not record:
             limits_store.count_send(self._db, fact, changed, at)
