@@ -196,13 +196,19 @@ def _asked(situation: Situation, place: Place, here: Mapping[str, Lane]) -> Advi
         lane = advice.pick.candidate.lane if advice.pick is not None else None
         if lane is None or lane in ready:
             return advice
-        readiness = probe(here[lane], place.environment, place.settings, ask_version=False)
-        if not usable(here[lane], readiness):
-            situation = replace(situation, why_not={**situation.why_not, (lane, ""): readiness.detail})
-        elif _keyless(here[lane], place.environment):
-            situation = replace(situation, why_not={**situation.why_not, (lane, ""): "there is no key for it"})
-        else:
+        wanting = not_ready(here[lane], place)
+        if wanting is None:
             ready.add(lane)
+        else:
+            situation = replace(situation, why_not={**situation.why_not, (lane, ""): wanting})
+
+
+def not_ready(lane: Lane, place: Place) -> str | None:
+    """Return what a lane lacks on this machine, asking it; None where it is ready."""
+    readiness = probe(lane, place.environment, place.settings, ask_version=False)
+    if not usable(lane, readiness):
+        return readiness.detail
+    return "there is no key for it" if _keyless(lane, place.environment) else None
 
 
 def _keyless(lane: Lane, environment: Mapping[str, str]) -> bool:

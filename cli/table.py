@@ -39,6 +39,7 @@ PARITY_HOSTS: Final = ("codex", "droid", "cursor", "hermes")
 SYNONYMS: Final[dict[str, str]] = {
     "cont": "continue",
     "deals": "suggest",
+    "second": "second-opinion",
     **{f"parity-{host}": "parity" for host in PARITY_HOSTS},
 }
 """Words that older scripts know, which the help does not list."""
@@ -69,6 +70,9 @@ COMMANDS: Final[dict[str, Row]] = {
     "session": Row("Steer", "session", "session", "A live delegate: start, send, read, answer, model, stop."),
     "supervisor": Row("Steer", "supervisor", "supervisor", "The background process: status, stop, restart, logs."),
     "fanout": Row("Crews and loops", "fanout", "fanout", "Many jobs as one group: start, wait, collect."),
+    "second-opinion": Row(
+        "Crews and loops", "second_opinion", "second_opinion", "One question, several makers' models: what stands."
+    ),
     "advise": Row("Choose and pay", "advise", "advise", "Which model and lane a task should go to, and why."),
     "mode": Row("Choose and pay", "mode", "mode", "How work is handed on: auto, manual or hybrid."),
     "outcome": Row("Choose and pay", "outcome", "outcome", "Whether a job's result passed, failed or was reverted."),
@@ -90,5 +94,7 @@ COMMANDS: Final[dict[str, Row]] = {
     "parity": Row("Hosts", "parity", "parity", "Your skills and MCP servers for your other AI tools."),
     "completion": Row("Set up", "completion", "completion", "The completion script for bash, zsh or fish."),
     "mcp": Row("Hosts", "mcp", "mcp", "These commands as tools of an AI host (MCP server)."),
+    "skill": Row("Hosts", "skill", "skill", "The skill and plugin for AI hosts: where they are."),
+    "hook": Row("Hosts", "hook", "hook", "What the plugin's hooks run."),
     "help": Row("Set up", "topics", "help_command", "Help for a command or a topic."),
 }

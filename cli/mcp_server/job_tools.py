@@ -37,7 +37,9 @@ Effort = Annotated[
 Folder = Annotated[str | None, Field(description="Absolute folder to work in; else the server's own.")]
 Worktree = Annotated[bool | None, Field(description="Work in a git work tree of its own, on a branch of its own.")]
 JobId = Annotated[str, Field(description="A job's id, a unique prefix of it, or its label; or the id of a fan-out.")]
-JobIds = Annotated[list[str], Field(description="Ids, unique prefixes or labels of jobs; or the id of one fan-out.")]
+JobIds = Annotated[
+    list[str], Field(min_length=1, description="Ids, unique prefixes or labels of jobs; or the id of one fan-out.")
+]
 Timeout = Annotated[float | None, Field(gt=0, le=30 * 86400, description="Hard cap in seconds; never extended.")]
 Task = str | dict[str, Any]
 

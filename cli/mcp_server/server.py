@@ -6,7 +6,7 @@ import anyio
 from mcp.server.mcpserver import MCPServer
 
 from ... import __version__
-from . import job_tools, look_tools, session_tools
+from . import guide, job_tools, look_tools, session_tools
 from .desk import Desk
 
 INSTRUCTIONS = """\
@@ -26,6 +26,7 @@ def build(desk: Desk) -> MCPServer:
     )
     for part in (look_tools, job_tools, session_tools):
         part.add(server, desk)
+    guide.add(server)
     return server
 
 

@@ -6,6 +6,7 @@ The hosts are the real CLIs with a scripted model; what they delegate to is the 
 from __future__ import annotations
 
 import json
+import shlex
 import subprocess
 import sys
 from typing import Any
@@ -13,6 +14,7 @@ from typing import Any
 from fakes.lanes import install_fake_lanes, steps
 from fakes.osrc_process import PACKAGE_PARENT
 from fakes.real_clis import World, folder
+from outsourcerer.cli.plugin_place import launcher, plugin_root, skill_folder
 
 TASK = steps({"say": "looking"}, {"mark": "DONE", "text": "comma"}, {"end": "The build lacks a comma."})
 
@@ -91,3 +93,34 @@ def test_codex_drives_the_mcp_server(make_world: Any) -> None:
         [r.text[-800:] for r in world.server.main_requests],
     )
     delegated(world)
+
+
+def test_claude_code_drives_the_skill_of_the_plugin(make_world: Any) -> None:
+    """The plugin of this checkout: its hook, its skill, and the skill's entry point, found where the skill says."""
+    entry = f'sh "{launcher()}"'
+    words = (
+        "brief",
+        f"bg --lane fake --label comma -- {shlex.quote(TASK)}",
+        "watch comma --for 100",
+        "result comma",
+    )
+    calls = [{"shell": f"{entry} {line}"} for line in words]
+    load = {"raw": "Skill", "args": {"skill": "outsourcerer:outsourcerer"}}
+    said = {"text": "A delegate says that the build lacks a comma; I have not checked it."}
+    steps_ = [{"text": "I do it.", "calls": [call]} for call in (load, *calls)]
+    world = make_world([*steps_, said])
+    install_fake_lanes(world.osrc_home)
+    program = world.root / "bin" / "osrc"
+    program.parent.mkdir()
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m outsourcerer "$@"\n')
+    program.chmod(0o700)
+    path = f"{program.parent}:{world.environ['PATH']}"
+    told = ("--plugin-dir", plugin_root(), "--allowedTools", "Skill,Bash")
+    done = host(world, "claude", "-p", "Delegate it.", *told, PATH=path)
+    assert "lacks a comma" in done.stdout, (done.stdout, done.stderr)
+    delegated(world)
+    texts = [request.text for request in world.server.main_requests]
+    assert "Outsourcerer is here" in texts[0]  # the hook
+    assert skill_folder() in texts[1]  # the skill says where it is
+    assert "You lead" in texts[1]
+    assert "looking" in texts[-1] or "done" in texts[-1]

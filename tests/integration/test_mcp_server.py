@@ -79,6 +79,19 @@ def test_a_host_delegates_steers_and_reads(home: Supervised) -> None:
     assert sessions.given()[-1] == "say later"
 
 
+def test_without_a_supervisor_the_server_supervises_by_itself(home: Supervised) -> None:
+    home.environ["OSRC_NO_DAEMON"] = "1"
+
+    async def whole() -> None:
+        async with Client(parameters(home)) as client:
+            made = await answered(client, "delegate", task=steps({"end": "alone"}), lane="fake")
+            await until_ended(client, made["job_id"])
+            assert (await answered(client, "result", job=made["job_id"]))["result"].strip() == "alone"
+
+    anyio.run(whole)
+    assert home.daemons() == []
+
+
 def test_it_leaves_when_its_host_does_and_says_nothing_of_its_own(home: Supervised) -> None:
     done = subprocess.run(
         command("mcp"), input=b"", capture_output=True, env=home.environment(), cwd=home.work, timeout=60, check=False

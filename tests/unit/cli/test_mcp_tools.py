@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -300,3 +301,18 @@ def test_a_delegate_s_server_knows_how_deep_it_is(own: dict[str, str], above: li
 
 def test_it_can_read_its_ancestors() -> None:
     assert all(isinstance(one, dict) for one in ancestors())
+
+
+def test_a_host_without_skills_can_read_the_skill(gateway: FakeGateway) -> None:
+    async def work(client: Client) -> None:
+        whole = (await client.read_resource("osrc://skill")).contents[0].text
+        for page in re.findall(r"\]\(references/([^)]+)\)", whole):
+            assert (await client.read_resource(f"osrc://skill/references/{page}")).contents[0].text.startswith("# ")
+        prompt = (await client.get_prompt("lead")).messages[0].content.text
+        assert "You lead" in prompt
+        assert "description:" not in prompt
+        for odd in ("nothing.md", "..%2FSKILL.md", "%2Fetc%2Fpasswd"):
+            with pytest.raises(MCPError):
+                await client.read_resource(f"osrc://skill/references/{odd}")
+
+    talk(work)
