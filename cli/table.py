@@ -53,6 +53,7 @@ COMMANDS: Final[dict[str, Row]] = {
     "bg": Row("Work", "bg", "bg", "The same, detached: prints the job's id."),
     "continue": Row("Work", "again", "again", "Go on with the conversation of an earlier job."),
     "retry": Row("Work", "retry", "retry", "Have an ended job's task done anew, perhaps elsewhere."),
+    "loop": Row("Crews and loops", "loop", "loop", "Work that is checked, and repeated until the check passes."),
     "status": Row("Watch", "status", "status", "Jobs and their states, newest first."),
     "watch": Row("Watch", "follow", "watch", "A job's life, a line at each change."),
     "wait": Row("Watch", "follow", "wait", "Wait for jobs to end; the exit code tells how."),

@@ -11,6 +11,7 @@ from .fleet import ViewFleet
 from .group import FanoutRequest, GroupId
 from .history import HistoryImport
 from .job import JobRequest
+from .loop import LoopCancel, LoopResume, LoopStart
 from .session import SessionCommand
 from .vocabulary import Effort, JobState
 
@@ -221,6 +222,9 @@ Command = Annotated[
     | SessionCommand
     | FanoutSubmit
     | FanoutCancel
+    | LoopStart
+    | LoopCancel
+    | LoopResume
     | LimitsSet
     | LimitsClear
     | ViewLimits
