@@ -43,6 +43,7 @@ _OURS = _MARKS | {
     "lane-posture",
     "parity.json",
     "parity.lock",
+    "supervisor.token",
 }
 """So is one that holds nothing but these: it was left half made."""
 
