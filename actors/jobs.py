@@ -21,6 +21,7 @@ from ..messages.facts import (
     JobOutcome,
 )
 from ..messages.group import FanoutAccepted, FanoutCancelRequested, GroupRecord
+from ..messages.history import HistoryImported
 from ..messages.internal import CancelJob, CancelNoticed, FactsCommitted, FactsRefused, JobFinished
 from ..messages.job import JobId, JobRecord
 from ..messages.refusals import RefusalCode, Refused
@@ -88,9 +89,12 @@ class Cancel:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """Gateway → Jobs: journal this of an ended job. Answered ``True`` once it is on disk, or refused."""
+    """Gateway → Jobs: journal this of an ended job, or of runs of another tool.
 
-    fact: JobOutcome
+    Answered ``True`` once it is on disk, or refused.
+    """
+
+    fact: JobOutcome | HistoryImported
 
 
 @dataclass(frozen=True, slots=True)
