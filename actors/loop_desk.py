@@ -81,7 +81,7 @@ class LoopDesk:
         if not dry_run and (known := self._object(request.loop_id)) is not None:
             forget_spool(request.common, self.services.home)
             return LoopIsAccepted(loop=known)
-        wrong = check_terms(request.terms, request.common) or check_cwd(request.common.cwd)
+        wrong = check_terms(request.terms, request.common) or check_common(request.common)
         if wrong is not None:
             return wrong
         task = task_text(request.common, self.services.home)
@@ -258,6 +258,14 @@ def check_terms(terms: LoopTerms, common: JobRequest) -> Refused | None:  # noqa
     if shape is Shape.SWEEP and common.worktree and common.verb is not Verb.EDIT:
         return Refused(code=RefusalCode.BAD_REQUEST, message="a sweep that only looks needs no work tree of its own")
     return None
+
+
+def check_common(common: JobRequest) -> Refused | None:
+    """Refuse what holds for every lap but can't."""
+    if common.after or common.continues:
+        message = "a loop comes after no job and goes on with none"
+        return Refused(code=RefusalCode.BAD_REQUEST, message=message, hint="osrc wait JOB && osrc loop ...")
+    return check_cwd(common.cwd)
 
 
 def raised(record: LoopRecord, command: LoopResume) -> LoopLimits | Refused:

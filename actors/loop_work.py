@@ -19,7 +19,7 @@ from ..messages.refusals import RefusalCode, Refused
 from ..messages.vocabulary import JobState
 from ..state import ledger
 from ..state.errors import StateError, printable
-from ..state.files import read_private
+from ..state.files import open_regular, read_private
 from ..state.ids import new_job_id
 from ..state.job_folder import LAST
 from ..state.loop_machine import PASSED, REFUSED, remaining_s
@@ -38,6 +38,8 @@ from .services import Services
 ANSWER_LIMIT = 8 * 1024 * 1024
 DETAIL = 300
 DIFF_S = 60.0
+NEW_FILES, NEW_BYTES = 30, 8192
+"""So many new files are shown to an advisor, and so much of each."""
 _TRY_AGAIN = frozenset({RefusalCode.STOPPING, RefusalCode.SUPERVISOR_BUSY})
 _WORKS = (Role.BUILD, Role.WRITE)
 
@@ -234,15 +236,17 @@ class LoopWork:
     def _diff(record: LoopRecord, cwd: str) -> str:
         """Return what is not as it was when the loop began, as far as git can tell."""
         if record.base is None:
-            return "The folder is in no git repository: look at the files yourself."
+            return "There is no commit to compare with: look at the files yourself."
         try:
             changed = ask_git(cwd, ("diff", "--no-ext-diff", "--no-textconv", record.base, "--"), timeout_s=DIFF_S)
-            new = ask_git(cwd, ("ls-files", "--others", "--exclude-standard"), timeout_s=DIFF_S)
+            new = ask_git(cwd, ("ls-files", "-z", "--others", "--exclude-standard"), timeout_s=DIFF_S)
         except GitError as error:
             return f"What changed can't be seen ({error}): look at the files yourself."
-        listed = new.out.decode("utf-8", "replace")
         said = changed.out.decode("utf-8", "replace")
-        return f"{said}\nNew files (look at them yourself):\n{listed}" if listed else said or "Nothing."
+        names = [os.fsdecode(name) for name in new.out.split(b"\0") if name]
+        told = "\n".join(f"New file {printable(name)}:\n{_beginning(f'{cwd}/{name}')}" for name in names[:NEW_FILES])
+        rest = f"\nand {len(names) - NEW_FILES} more new files" if len(names) > NEW_FILES else ""
+        return f"{said}\n{told}{rest}".strip() or "Nothing."
 
     # --- small things
 
@@ -283,6 +287,17 @@ class LoopWork:
 def _last(record: LoopRecord, role: Role, *, before: int | None = None) -> LoopStep | None:
     found = (one for one in reversed(record.steps) if one.role is role and (before is None or one.number < before))
     return next(found, None)
+
+
+def _beginning(path: str) -> str:
+    """Return the beginning of a file as text; for what can't be read, a word."""
+    try:
+        with os.fdopen(open_regular(path), "rb") as file:
+            data = file.read(NEW_BYTES + 1)
+    except OSError as error:
+        return f"({error.strerror})"
+    text = data[:NEW_BYTES].decode("utf-8", "replace")
+    return f"{text}\n[... the rest is left out ...]" if len(data) > NEW_BYTES else text
 
 
 def _refused(step: LoopStep, why: Refused) -> LoopStep:
