@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import time
+from dataclasses import dataclass
 from typing import Any
 
 from ..messages.job import Identity, JobRequest
@@ -14,6 +15,7 @@ from ..messages.loop import (
     LoopAccepted,
     LoopCancel,
     LoopCancelRequested,
+    LoopEnd,
     LoopFact,
     LoopLimits,
     LoopRecord,
@@ -273,34 +275,54 @@ def raised(record: LoopRecord, command: LoopResume) -> LoopLimits | Refused:
     if record.end is None:
         message = f"{record.loop_id} has not ended"
         return Refused(code=RefusalCode.NOT_FINISHED, message=message, hint=f"osrc loop wait {record.loop_id}")
-    if record.end.value == "success":
-        return Refused(
-            code=RefusalCode.BAD_REQUEST, message=f"{record.loop_id} has succeeded: there is nothing to resume"
-        )
+    if record.end is LoopEnd.SUCCESS:
+        message = f"{record.loop_id} has succeeded: there is nothing to resume"
+        return Refused(code=RefusalCode.BAD_REQUEST, message=message)
     old = record.limits
-    given = (("--max", command.laps, old.laps), ("--max-usd", command.usd, old.usd))
-    minutes = None if command.seconds is None else command.seconds
-    for name, new, was in (*given, ("--max-minutes", minutes, old.seconds)):
-        if new is not None and was is not None and new < was:
-            shown = (new / 60, was / 60) if name == "--max-minutes" else (new, was)
-            message = f"{name} {shown[0]:g} is lower than it was ({shown[1]:g}): bounds are only raised"
-            return Refused(code=RefusalCode.BAD_REQUEST, message=message)
-        if new is not None and was is None:
-            message = f"{name} was not bounded before: bounds are only raised"
-            return Refused(code=RefusalCode.BAD_REQUEST, message=message)
-    met = {"max_turns": ("--max", command.laps, old.laps), "max_usd": ("--max-usd", command.usd, old.usd)}
-    met |= {"max_time": ("--max-minutes", command.seconds, old.seconds)}
-    if record.end.value in met:
-        name, new, was = met[record.end.value]
-        if new is None or (was is not None and new <= was):
-            said = (was or 0.0) / 60 if name == "--max-minutes" else was
-            message = f"it ended as {record.end.value}: give a higher {name} than {said:g}"
-            return Refused(code=RefusalCode.BAD_REQUEST, message=message)
+    bounds = (
+        _Bound("--max", command.laps, old.laps, LoopEnd.MAX_TURNS),
+        _Bound("--max-minutes", _minutes(command.seconds), _minutes(old.seconds), LoopEnd.MAX_TIME),
+        _Bound("--max-usd", command.usd, old.usd, LoopEnd.MAX_USD),
+        _Bound("--max-plan", command.plan_percent, old.plan_percent, LoopEnd.MAX_USD),
+    )
+    message = next((said for bound in bounds if (said := bound.lowered()) is not None), None)
+    met = [bound for bound in bounds if bound.end is record.end and bound.was is not None]
+    if message is None and met and not any(bound.is_raised() for bound in met):
+        ways = " or ".join(f"a higher {bound.name} than {bound.was:g}" for bound in met)
+        message = f"it ended as {record.end.value}: give {ways}"
+    if message is not None:
+        return Refused(code=RefusalCode.BAD_REQUEST, message=message)
     return LoopLimits(
         laps=command.laps or old.laps,
         seconds=command.seconds or old.seconds,
         usd=command.usd or old.usd,
+        plan_percent=command.plan_percent or old.plan_percent,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Bound:
+    """One bound as it was, and as it is to be."""
+
+    name: str
+    new: float | None
+    was: float | None
+    end: LoopEnd
+
+    def lowered(self) -> str | None:
+        """Return what is wrong with a bound that would be lower than it was; None: nothing is."""
+        if self.new is None or (self.was is not None and self.new >= self.was):
+            return None
+        if self.was is None:
+            return f"{self.name} was not bounded before: bounds are only raised"
+        return f"{self.name} {self.new:g} is lower than it was ({self.was:g}): bounds are only raised"
+
+    def is_raised(self) -> bool:
+        return self.new is not None and self.was is not None and self.new > self.was
+
+
+def _minutes(seconds: float | None) -> float | None:
+    return None if seconds is None else seconds / 60
 
 
 def no_such_loop(word: str) -> Refused:

@@ -20,8 +20,11 @@ from ..messages.vocabulary import JobState
 from ..state import ledger
 from ..state.errors import StateError, printable
 from ..state.files import open_regular, read_private
+from ..state.gauges import pressure
+from ..state.gauges_reader import stored
 from ..state.ids import new_job_id
 from ..state.job_folder import LAST
+from ..state.limits import key_of
 from ..state.loop_machine import PASSED, REFUSED, remaining_s
 from ..state.reader import Reader
 from .check_files import changes, look_at_check
@@ -34,6 +37,7 @@ from .loop_folder import PLAN, RUBRIC, TASK, LoopFolder
 from .loop_names import Launched, Settled
 from .loop_requests import place_of, request_for
 from .services import Services
+from .told_gauges import told
 
 ANSWER_LIMIT = 8 * 1024 * 1024
 DETAIL = 300
@@ -101,6 +105,8 @@ class LoopWork:
             "cash_usd": sum(row.cash_nano for row in known) / ledger.NANO if known else None,
             "measured": all(row.spent == "measured" for row in known),
             "unknown": sum(row.spent == "unknown" for row in rows),
+            "plan": job.cost.plan or job.pool if job.cost.kind == "plan" else None,
+            "plan_used": self._plan_used(job) if job.cost.kind == "plan" else None,
         }
         folder = LoopFolder.of(self.services.home, record.loop_id)
         if step.role in _WORKS and record.terms.check is not None:
@@ -263,6 +269,13 @@ class LoopWork:
             return {} if isinstance(common, Refused) else decode_environment(common.environment)
         except ValueError:
             return {}
+
+    def _plan_used(self, job: JobRecord) -> float | None:
+        """Return how far the plan that a job spent is used, as far as anybody told of late."""
+        home = self.services.home
+        with Reader(home.database) as reader:
+            known = [*stored(reader), *told(os.fspath(home.root), os.environ)]
+        return pressure(known, key_of(job.lane, job.pool), self.services.clock.now().wall)
 
     def _is_known(self, job_id: str) -> bool:
         with Reader(self.services.home.database) as reader:
