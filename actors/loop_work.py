@@ -6,6 +6,7 @@ that there is.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
 import time
@@ -31,11 +32,13 @@ from .check_files import changes, look_at_check
 from .check_run import Check, CheckResult, Verdict, result_of, run_check
 from .git import GitError, ask_git
 from .host import decode_environment
+from .intake import settings_of
 from .job_desk import JobDesk
 from .kept_request import without_secrets
 from .loop_folder import PLAN, RUBRIC, TASK, LoopFolder
 from .loop_names import Launched, Settled
 from .loop_requests import place_of, request_for
+from .loop_tree import fresh_tree
 from .services import Services
 from .told_gauges import told
 
@@ -136,7 +139,17 @@ class LoopWork:
     def check(self, record: LoopRecord, step: LoopStep, stop: threading.Event) -> Settled:
         """Run the check of a step, or wait for the run that there is."""
         folder = LoopFolder.of(self.services.home, record.loop_id)
-        cwd = place_of(record) or record.cwd
+        if not record.worktree or place_of(record) is not None:
+            return Settled(self._checked_in(record, step, place_of(record) or record.cwd, stop))
+        try:
+            settings = settings_of(self._environment(record, folder))
+            with fresh_tree(record, settings, make=not (folder.check(step.number) / "claim.1").exists()) as cwd:
+                return Settled(self._checked_in(record, step, cwd, stop))
+        except (GitError, StateError) as error:
+            return Settled(_checked(step, CheckResult(Verdict.NOT_RUN, error=str(error))))
+
+    def _checked_in(self, record: LoopRecord, step: LoopStep, cwd: str, stop: threading.Event) -> LoopStep:
+        folder = LoopFolder.of(self.services.home, record.loop_id)
         left = remaining_s(record, self.services.clock.now().wall)
         timeout_s = record.terms.check_timeout_s if left is None else min(record.terms.check_timeout_s, max(1.0, left))
         environment = without_secrets(self._environment(record, folder)) | {"PWD": cwd}
@@ -144,12 +157,13 @@ class LoopWork:
         wanted = Check(record.terms.check or "false", cwd, environment, timeout_s, self.services.umask)
         result = run_check(folder.check(step.number), wanted, stop)
         self._own_changes(record, folder, before, self._look(record, cwd))
-        return Settled(_checked(step, result))
+        return _checked(step, result)
 
     def _own_changes(self, record: LoopRecord, folder: LoopFolder, before: dict[str, str], now: dict[str, str]) -> None:
         """Take over what the check itself changed: no delegate is to be blamed for it."""
         kept = folder.guard(record.segment)
-        if kept is None:
+        if kept is None:  # nobody has worked in this segment yet
+            folder.keep_guard(record.segment, now)
             return
         for path in {*before, *now}:
             if before.get(path) != now.get(path):
@@ -160,8 +174,13 @@ class LoopWork:
 
     def _guard(self, record: LoopRecord, folder: LoopFolder) -> None:
         """Remember what the check consists of, before the first delegate of a segment may change it."""
-        if record.terms.check is not None and folder.guard(record.segment) is None:
+        if record.terms.check is None or folder.guard(record.segment) is not None:
+            return
+        if not record.worktree or place_of(record) is not None:
             folder.keep_guard(record.segment, self._look(record, place_of(record) or record.cwd))
+            return
+        with contextlib.suppress(GitError), fresh_tree(record, settings_of(self._environment(record, folder))) as cwd:
+            folder.keep_guard(record.segment, self._look(record, cwd))
 
     def _changed(self, record: LoopRecord, folder: LoopFolder, cwd: str | None) -> tuple[str, ...]:
         kept = folder.guard(record.segment)

@@ -125,9 +125,10 @@ def test_other_shapes(home: Supervised) -> None:
 
 
 def test_in_a_work_tree_of_its_own(home: Supervised) -> None:
-    repository(home.work)
+    repository(home.work, files={"check.sh": COUNT, "a.txt": "one\n"})
+    (home.work / "check.sh").write_text("exit 0\n")  # not committed: neither the tree nor its check knows of it
     found = looped(
-        home, "verify", "--lane", "fake", "--worktree", "--check", COUNT, "--", steps(*LAP), expect="success"
+        home, "verify", "--lane", "fake", "--worktree", "--check", "sh check.sh", "--", steps(*LAP), expect="success"
     )
     assert not (home.work / "laps").exists()
     tree = Path(found["worktree"])
@@ -146,10 +147,11 @@ def test_canceled_wherever_it_is(home: Supervised) -> None:
     assert home.osrc("loop", "wait", loop_id).returncode == 130
     assert not Path(f"/proc/{pid}").exists()
 
-    loop_id = home.ok(*words, "false", "--", steps({"sleep": 60})).strip()
+    followed = home.start("loop", "verify", "--lane", "fake", "--check", "false", "--", steps({"sleep": 60}))
     until(lambda: home.records() and home.newest()["delegate"], "the lap runs")
-    home.ok("loop", "cancel", loop_id)
-    assert home.osrc("loop", "wait", loop_id).returncode == 130
+    followed.send_signal(signal.SIGINT)
+    assert followed.wait(60) == 130
+    assert last(home)["state"] == "canceled"
     home.nothing_left()
 
 
