@@ -285,13 +285,13 @@ def raised(record: LoopRecord, command: LoopResume) -> LoopLimits | Refused:
         _Bound("--max-usd", command.usd, old.usd, LoopEnd.MAX_USD),
         _Bound("--max-plan", command.plan_percent, old.plan_percent, LoopEnd.MAX_USD),
     )
-    message = next((said for bound in bounds if (said := bound.lowered()) is not None), None)
+    wrong = [said for bound in bounds if (said := bound.lowered()) is not None]
     met = [bound for bound in bounds if bound.end is record.end and bound.was is not None]
-    if message is None and met and not any(bound.is_raised() for bound in met):
+    if met and not any(bound.is_raised() for bound in met):
         ways = " or ".join(f"a higher {bound.name} than {bound.was:g}" for bound in met)
-        message = f"it ended as {record.end.value}: give {ways}"
-    if message is not None:
-        return Refused(code=RefusalCode.BAD_REQUEST, message=message)
+        wrong.append(f"it ended as {record.end.value}: give {ways}")
+    if wrong:
+        return Refused(code=RefusalCode.BAD_REQUEST, message=wrong[0])
     return LoopLimits(
         laps=command.laps or old.laps,
         seconds=command.seconds or old.seconds,
