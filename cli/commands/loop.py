@@ -225,7 +225,7 @@ def council(options: Globals, /, words: tuple[str, ...], **flags: Any) -> int:  
 
 
 @loop.command("status", cls=Command)
-@click.argument("loop_id", metavar="[ID]", required=False)
+@click.argument("loop_id", metavar="[LOOP]", required=False)
 @click.pass_obj
 def status(options: Globals, loop_id: str | None) -> None:
     """A loop and its steps as they are now; without an id the newest. Nothing is started for it."""
@@ -234,7 +234,7 @@ def status(options: Globals, loop_id: str | None) -> None:
 
 
 @loop.command("wait", cls=Command)
-@click.argument("loop_id", metavar="[ID]", required=False)
+@click.argument("loop_id", metavar="[LOOP]", required=False)
 @click.option("--for", "bound", metavar="S", type=Duration(zero=True), help="Wait no longer than this; 0 is one check.")
 @click.pass_obj
 def wait(options: Globals, loop_id: str | None, bound: float | None) -> int:
@@ -246,6 +246,9 @@ def wait(options: Globals, loop_id: str | None, bound: float | None) -> int:
     deadline = None if bound is None else time.monotonic() + bound
     found = str(loops.one_loop(reach, loop_id)["loop_id"])
     return looping.wait(options, reach, found, deadline, cancels=False)
+
+
+loop.add_command(wait, "watch")
 
 
 @loop.command("list", cls=Command)
@@ -265,12 +268,12 @@ def list_(options: Globals, everything: bool, limit: int | None) -> None:
 
 
 @loop.command("cancel", cls=Command)
-@click.argument("loop_id", metavar="ID")
+@click.argument("loop_id", metavar="LOOP")
 @click.pass_obj
 def cancel(options: Globals, loop_id: str) -> int:
     """End a loop, with the job or the check that runs. Harmless when it has ended.
 
-    Returns once the request is recorded; osrc loop wait ID waits for the end.
+    Returns once the request is recorded; osrc loop wait LOOP waits for the end.
     """
     reach = Reach(options)
     found = loops.one_loop(reach, loop_id)
@@ -285,7 +288,7 @@ def cancel(options: Globals, loop_id: str) -> int:
 
 
 @loop.command("resume", cls=Command)
-@click.argument("loop_id", metavar="ID")
+@click.argument("loop_id", metavar="LOOP")
 @click.option("--max", "laps", type=click.IntRange(1, 1000), metavar="N", help="A higher bound of laps.")
 @click.option("--max-minutes", type=_ABOVE_ZERO, metavar="M", help="A higher bound of minutes.")
 @click.option("--max-usd", type=_ABOVE_ZERO, metavar="X", help="A higher bound of cash.")
