@@ -47,7 +47,6 @@ from .loop_names import Decree
 from .loop_requests import everyone
 from .redaction import clean
 from .services import Services
-from .worktrees import plan_worktree
 
 ASK_S = 30.0
 FEWEST, MOST_RUNGS, MOST_SEATS = 2, 4, 5
@@ -90,20 +89,37 @@ class LoopDesk:
         if isinstance(task, Refused):
             return task
         common = request.common.model_copy(update={"task": task, "task_file": None})
-        plans = self._looked_at(request.terms, common)
+        first_job = self._first_job(common)
+        if isinstance(first_job, Refused):
+            return first_job
+        plans = self._looked_at(request.terms, common, first_job)
         if isinstance(plans, Refused):
             return plans
         if dry_run:
             return LoopPlanned(
                 steps=tuple({"step": name, "plan": plan.model_dump(mode="json")} for name, plan in plans)
             )
-        return self._take(request, common, plans[0][1])
+        return self._take(request, common, plans[0][1], first_job)
 
-    def _looked_at(self, terms: LoopTerms, common: JobRequest) -> list[tuple[str, Plan]] | Refused:
+    def _first_job(self, common: JobRequest) -> str | Refused | None:
+        """Return the id of the first lap's job where it gets a work tree, which is named by it."""
+        try:
+            environment = decode_environment(common.environment)
+        except ValueError as error:
+            return Refused(code=RefusalCode.BAD_REQUEST, message=str(error))
+        wanted = common.worktree
+        if wanted is None:
+            wanted = settings_of(environment).flag("worktree") and common.verb.may_write
+        return new_job_id(time.time(), os.urandom(6)) if wanted else None
+
+    def _looked_at(
+        self, terms: LoopTerms, common: JobRequest, first_job: str | None
+    ) -> list[tuple[str, Plan]] | Refused:
         """Return how every kind of job would be run, or why one would not: before anything is spent."""
         plans: list[tuple[str, Plan]] = []
         for name, request in everyone(terms, common):
-            reply = self._desk.submit(request.model_copy(update={"job_id": None}), dry_run=True)
+            named = {"job_id": first_job if request.verb.may_write else None}
+            reply = self._desk.submit(request.model_copy(update=named), dry_run=True)
             plan = getattr(reply, "plan", None)
             if isinstance(reply, Refused):
                 message = f"{name}: {reply.message}" if len(terms.models) or plans else reply.message
@@ -122,19 +138,9 @@ class LoopDesk:
         self.services.limits.give_back(decided.marker_id)
         return Refused(code=RefusalCode.STOPPING, message="the gate has just opened", hint="try again")
 
-    def _take(self, request: LoopRequest, common: JobRequest, plan: Plan) -> Reply:
-        try:
-            environment = decode_environment(common.environment)
-            wants_tree = self._wants_tree(common, environment)
-        except ValueError as error:
-            return Refused(code=RefusalCode.BAD_REQUEST, message=str(error))
+    def _take(self, request: LoopRequest, common: JobRequest, plan: Plan, first_job: str | None) -> Reply:
+        environment = decode_environment(common.environment)
         now = time.time()
-        first_job = new_job_id(now, os.urandom(6)) if wants_tree else None
-        if first_job is not None:
-            base = settings_of(environment).text("worktree_base") or "HEAD"
-            planned = plan_worktree(common.cwd, first_job, base)
-            if isinstance(planned, Refused):
-                return planned
         record = LoopRecord(
             loop_id=request.loop_id,
             label=common.label,
@@ -144,7 +150,7 @@ class LoopDesk:
             cwd=common.cwd,
             model=common.model,
             lane=plan.lane,
-            worktree=wants_tree,
+            worktree=first_job is not None,
             first_job=first_job,
             base=_head(common.cwd),
             accepted_at=now,
@@ -162,12 +168,6 @@ class LoopDesk:
             return answer
         forget_spool(request.common, self.services.home)
         return LoopIsAccepted(loop=self._object(request.loop_id) or {}, plan=plan)
-
-    @staticmethod
-    def _wants_tree(common: JobRequest, environment: dict[str, str]) -> bool:
-        if common.worktree is not None:
-            return common.worktree
-        return settings_of(environment).flag("worktree") and common.verb.may_write
 
     # --- one that there is
 

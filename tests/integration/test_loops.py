@@ -125,11 +125,12 @@ def test_other_shapes(home: Supervised) -> None:
 
 
 def test_in_a_work_tree_of_its_own(home: Supervised) -> None:
+    words = ("verify", "--lane", "fake", "--worktree", "--check", "sh check.sh", "--", steps(*LAP))
+    refused = home.osrc("loop", *words)
+    assert (refused.returncode, b"in no git repository" in refused.stderr) == (1, True), shown(refused)
     repository(home.work, files={"check.sh": COUNT, "a.txt": "one\n"})
     (home.work / "check.sh").write_text("exit 0\n")  # not committed: neither the tree nor its check knows of it
-    found = looped(
-        home, "verify", "--lane", "fake", "--worktree", "--check", "sh check.sh", "--", steps(*LAP), expect="success"
-    )
+    found = looped(home, *words, expect="success")
     assert not (home.work / "laps").exists()
     tree = Path(found["worktree"])
     assert (tree / "laps").read_text() == "x\nx\n"
