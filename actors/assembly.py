@@ -30,6 +30,7 @@ from .pump import Pump
 from .root import Root
 from .services import Services
 from .spawner import Spawner
+from .vigil import Vigil
 
 READY_S = 60.0
 """Adopting thousands of jobs on a slow disk takes its time."""
@@ -93,6 +94,7 @@ def assemble(
         limits=LimitBook(home, lambda: clock.now().wall, local_zone(os.environ)),
         slots=CrewSlots(settings, directory),
         memory=MemoryBook(home),
+        vigil=Vigil(home, directory),
         lock=lock,
         admission=Admission(home),
         attached=attached,

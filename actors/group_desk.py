@@ -148,6 +148,7 @@ class GroupDesk:
         for _, folder in made:
             keep_promise(folder)
         _forget(request, self.services.home.spool_dir)
+        self.services.vigil.launched(drafts[0].settings, drafts[0].environment)
         return GroupIsAccepted(group=self._object(request.group_id) or {})
 
     def _create(self, one: Draft, group: tuple[str, int], owner: Identity | None) -> tuple[JobRecord, JobFolder]:

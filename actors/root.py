@@ -7,7 +7,8 @@
     │  ├─ jobs      ─ job, one for each
     │  ├─ crews     ─ group, one for each
     │  └─ sessions  ─ session, one for each
-    └─ gateway      (not inside a command)
+    ├─ gateway      (not inside a command)
+    └─ heartbeat    (not inside a command) watches it all; the last, so that nobody stands on it
 
 Later ones use earlier ones: when the journal crashes, all that stood on it is started anew from what
 it kept.
@@ -28,6 +29,7 @@ from .base import Handle, Stop, log, start
 from .crews import Crews
 from .dispatch import Dispatcher
 from .gateway import Gateway
+from .heartbeat import Heartbeat
 from .jobs import Jobs
 from .journal import Append, Journal
 from .limits import Limits
@@ -47,6 +49,7 @@ class _HomeDue:
     pass
 
 
+HEARTBEAT = "heartbeat"
 HOME_LOOK_S = 30.0
 """How often the supervisor looks whether its state home still stands."""
 
@@ -88,6 +91,8 @@ class Root(Supervisor):
         ]
         if self._listener is not None:
             specs.append(ChildSpec(id="gateway", start=self._gateway, shutdown_s=5.0))
+            budget = RestartBudget(10, 60.0)
+            specs.append(ChildSpec(id=HEARTBEAT, start=self._heartbeat, shutdown_s=5.0, budget=budget))
         return tuple(specs)
 
     def _journal(self, parent: Handle, incarnation: int) -> Handle:
@@ -172,6 +177,22 @@ class Root(Supervisor):
             listener=self._listener,
         )
 
+    def _heartbeat(self, parent: Handle, incarnation: int) -> Handle:
+        return start(
+            Heartbeat,
+            HEARTBEAT,
+            directory=self.directory,
+            parent=parent,
+            incarnation=incarnation,
+            services=self.services,
+        )
+
+    def gave_up(self, name: str, error: str) -> None:
+        """Go on without a heartbeat: nobody is woken, but all work goes on. Without any other part there is no tree."""
+        if name != HEARTBEAT:
+            super().gave_up(name, error)
+        log.error("gave up on the heartbeat: nobody is woken until the supervisor is restarted: %s", error)
+
     def started(self) -> None:
         """Start the tree, say so in the journal, and watch for idleness."""
         super().started()
@@ -200,7 +221,8 @@ class Root(Supervisor):
 
     def _look_at_idleness(self) -> None:
         idle_s = self._dispatcher.activity.idle_s()
-        if idle_s >= self._idle_exit_s and self._dispatcher.live_jobs() == 0:
+        wanted = self._dispatcher.live_jobs() or self.services.vigil.waiting
+        if idle_s >= self._idle_exit_s and not wanted:
             log.info("idle for %.0f s: leaving", idle_s)
             self.handle.tell(Stop("idle"))
             return

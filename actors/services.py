@@ -25,6 +25,7 @@ from .memory_book import MemoryBook
 from .model_book import ModelBook
 from .pump import Pump
 from .spawner import Spawner
+from .vigil import Vigil
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +56,8 @@ class Services:
     """Whose turn it is on which lane, among groups."""
     memory: MemoryBook
     """What jobs of each lane have used."""
+    vigil: Vigil
+    """What the heartbeat is told, and who looked at what."""
     accounts: Accounts = field(default_factory=Accounts)
     """Whom live jobs can ask what they cost."""
     requests: Requests = field(default_factory=Requests)

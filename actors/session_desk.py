@@ -127,6 +127,7 @@ class SessionDesk:
         return self._accepted(answer, draft)
 
     def _accepted(self, record: SessionRecord, draft: SessionDraft) -> Reply:
+        self.services.vigil.launched(draft.settings, draft.environment)
         return SessionIsAccepted(session=self._object(record.model_dump(mode="json")), plan=draft.plan)
 
     def _asked_before(self, session_id: str) -> Reply | None:

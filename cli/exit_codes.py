@@ -47,6 +47,7 @@ REFUSALS: Final[Mapping[str, int]] = {
     "lane_down": REFUSED,
     "quota_full": REFUSED,
     "no_such_limit": REFUSED,
+    "no_such_alarm": REFUSED,
     "verb_unsupported": REFUSED,
     "bad_cwd": REFUSED,
     "no_worktree": REFUSED,

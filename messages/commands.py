@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, TypeAdapter
 
+from .alarm import HeartbeatCommand
 from .base import Message
 from .group import FanoutRequest, GroupId
 from .job import JobRequest
@@ -221,6 +222,7 @@ Command = Annotated[
     | LimitsSet
     | LimitsClear
     | ViewLimits
+    | HeartbeatCommand
     | SupervisorStatus
     | SupervisorStop,
     Field(discriminator="kind"),

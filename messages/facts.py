@@ -10,6 +10,14 @@ from typing import Annotated, Literal
 
 from pydantic import Field, TypeAdapter
 
+from .alarm import (
+    AlarmAcknowledged,
+    AlarmEnded,
+    AlarmRaised,
+    AlarmTold,
+    HeartbeatArmed,
+    HeartbeatStopped,
+)
 from .base import Observation
 from .group import FanoutAccepted, FanoutCancelRequested, FanoutEnded, FanoutMemberReleased
 from .job import Attempted, Cost, ExitStatus, Identity, JobId, JobRecord, Progress
@@ -285,6 +293,12 @@ Fact = Annotated[
     | QuotaCleared
     | QuotaExhausted
     | GaugesRead
+    | AlarmRaised
+    | AlarmTold
+    | AlarmAcknowledged
+    | AlarmEnded
+    | HeartbeatArmed
+    | HeartbeatStopped
     | SupervisorStarted
     | SupervisorStopped
     | StoreRebuilt

@@ -21,6 +21,7 @@ class RefusalCode(StrEnum):
     LANE_DOWN = "lane_down"
     QUOTA_FULL = "quota_full"
     NO_SUCH_LIMIT = "no_such_limit"
+    NO_SUCH_ALARM = "no_such_alarm"
     VERB_UNSUPPORTED = "verb_unsupported"
     BAD_CWD = "bad_cwd"
     NO_WORKTREE = "no_worktree"

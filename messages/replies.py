@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, TypeAdapter
 
+from .alarm import BearingsView, HeartbeatState
 from .base import Observation
 from .commands import Hello
 from .facts import Entry
@@ -237,6 +238,8 @@ Reply = Annotated[
     | LimitsState
     | AdviceView
     | OutcomeKept
+    | HeartbeatState
+    | BearingsView
     | SupervisorState
     | Stopping
     | Refused,

@@ -20,11 +20,12 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from ..messages.alarm import AlarmFact
 from ..messages.facts import Entry, Fact, GaugesRead, JobAccepted, JobEnded, JobHopped, JobOutcome, JobRemoved
 from ..messages.group import GroupFact
 from ..messages.job import JobRecord
 from ..messages.session import LimitsObserved, SessionFact, SessionRecord, SessionRemoved
-from . import groups_store, ledger_store, limits_store, outcomes
+from . import alarms_store, groups_store, ledger_store, limits_store, outcomes
 from .errors import DamagedStore, from_os_error, printable
 from .files import FILES, Files
 from .reader import Reader, refuse_irregular
@@ -94,26 +95,30 @@ class Store:
                 if isinstance(fact, JobEnded) and not fact.revises and self._has_ended(fact.job_id):
                     continue  # an actor that crashed after it had said so: its successor judged anew
                 shown = public(fact)
-                job_id = getattr(fact, "job_id", None)
-                owner = job_id or getattr(fact, "session_id", None) or getattr(fact, "group_id", None)
-                cursor = self._db.execute(_INSERT_FACT, (at, owner, fact.kind, shown.model_dump_json()))
+                cursor = self._db.execute(_INSERT_FACT, (at, _owner(fact), fact.kind, shown.model_dump_json()))
                 entries.append(Entry.model_construct(seq=cursor.lastrowid or 0, at=at, fact=shown))
-                if isinstance(fact, GaugesRead | LimitsObserved):
-                    ledger_store.keep_gauges(self._db, fact, at)
-                if isinstance(fact, JobOutcome):
-                    outcomes.keep(self._db, fact, at)
-                elif isinstance(fact, SessionFact):
-                    self._update_session(fact, at)
-                elif isinstance(fact, GroupFact):
-                    groups_store.keep(self._db, fact, at)
-                elif job_id is not None:
-                    self._update(job_id, fact, at)
-                else:
-                    limits_store.keep(self._db, fact, at)
+                self._keep(fact, at)
         except TROUBLE as error:
             self.rollback()
             raise from_sqlite_error(error, self._path) from error
         return entries
+
+    def _keep(self, fact: Fact, at: float) -> None:
+        """Do what a fact says, in the open transaction."""
+        if isinstance(fact, GaugesRead | LimitsObserved):
+            ledger_store.keep_gauges(self._db, fact, at)
+        if isinstance(fact, JobOutcome):
+            outcomes.keep(self._db, fact, at)
+        elif isinstance(fact, AlarmFact):
+            alarms_store.keep(self._db, fact, at)
+        elif isinstance(fact, SessionFact):
+            self._update_session(fact, at)
+        elif isinstance(fact, GroupFact):
+            groups_store.keep(self._db, fact, at)
+        elif (job_id := getattr(fact, "job_id", None)) is not None:
+            self._update(job_id, fact, at)
+        else:
+            limits_store.keep(self._db, fact, at)
 
     def commit(self) -> None:
         """Make everything appended since the last commit durable. Without any, nothing happens.
@@ -294,6 +299,16 @@ class Store:
         self._db.execute("INSERT INTO migrations (number, name, at) VALUES (?, ?, ?)", (number, name, now))
         self._db.execute(f"PRAGMA user_version = {number}")
         self._db.execute("COMMIT")
+
+
+def _owner(fact: Fact) -> str | None:
+    """Return the job, session or group that a fact is listed with."""
+    if isinstance(fact, AlarmFact):
+        return alarms_store.owner(fact)
+    whose: str | None = (
+        getattr(fact, "job_id", None) or getattr(fact, "session_id", None) or getattr(fact, "group_id", None)
+    )
+    return whose
 
 
 def public(fact: Fact) -> Fact:
