@@ -115,7 +115,7 @@ Book = Mapping[str, AlarmRecord]
 def decide(book: Book, conditions: Iterable[Condition], moment: Moment, policy: Policy) -> tuple[Decision, ...]:
     """Return what is to be journalled now, ends first. Deciding again about what came of it returns nothing."""
     held = {condition.key: condition for condition in conditions}
-    opened = {(record.entity, record.state): record for record in book.values() if record.open}
+    opened = _opened(book)
     ends: list[Decision] = []
     raises: list[Decision] = []
     for key, record in opened.items():
@@ -138,7 +138,7 @@ def decide(book: Book, conditions: Iterable[Condition], moment: Moment, policy: 
 
 def next_due(book: Book, conditions: Iterable[Condition], moment: Moment, policy: Policy) -> float | None:
     """Return when to decide again if nothing happens before (epoch seconds); None: never."""
-    opened = {(record.entity, record.state): record for record in book.values() if record.open}
+    opened = _opened(book)
     due: list[float] = []
     for condition in conditions:
         record = opened.get(condition.key)
@@ -209,6 +209,10 @@ def worth_pushing(record: AlarmRecord) -> bool:
     """Whether a push that an earlier supervisor decided should still be made."""
     over = not record.open and not record.once
     return record.acknowledged_at is None and not over
+
+
+def _opened(book: Book) -> dict[tuple[str, str], AlarmRecord]:
+    return {(record.entity, record.state): record for record in book.values() if record.open}
 
 
 def _same(record: AlarmRecord, condition: Condition) -> bool:

@@ -52,11 +52,12 @@ def last_picture(root: str) -> dict[str, Any] | None:
     """Return the last picture that a supervisor drew; None where there is none that can be read."""
     try:
         data = read_private(f"{root}/{FILE}", _FILE_LIMIT)
-        picture = json.loads(data) if data else None
+        picture: Any = json.loads(data) if data else None
     except (StateError, ValueError, RecursionError):
         return None
-    sound = isinstance(picture, dict) and isinstance(picture.get("counts"), dict)
-    return picture if sound and isinstance(picture.get("captured_at"), int | float) else None
+    if not isinstance(picture, dict) or not isinstance(picture.get("counts"), dict):
+        return None
+    return picture if isinstance(picture.get("captured_at"), int | float) else None
 
 
 def _since(reader: Reader, record: Mapping[str, Any], key: str) -> dict[str, Any]:
