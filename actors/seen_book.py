@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from ..state.files import open_regular
+from ..state.identity import identify
 
 FILE = "unwatched.json"
 STEP_S = 0.5
@@ -71,7 +72,7 @@ class SeenBook:
         with contextlib.suppress(OSError):
             descriptor = open_regular(self._path, os.O_WRONLY | os.O_CREAT)
             try:
-                data = json.dumps({"at": now, "pid": os.getpid(), "jobs": told}).encode() if told else b""
+                data = json.dumps({"at": now, "by": identify(os.getpid()), "jobs": told}).encode() if told else b""
                 os.pwrite(descriptor, data, 0)
                 os.ftruncate(descriptor, len(data))
             finally:

@@ -43,19 +43,19 @@ def supervise(root: str, *, quiet: bool) -> None:
 def _mention(kept: dict[str, object]) -> None:
     import time  # noqa: PLC0415 - only where a job runs
 
+    from ..state.identity import look  # noqa: PLC0415 - as above
     from .preferences import number  # noqa: PLC0415 - as above
     from .render.lines import age  # noqa: PLC0415 - as above
     from .render.plain import one_line  # noqa: PLC0415 - as above
 
     after = number("unwatched_after", 120)
-    pid, jobs = kept.get("pid"), kept.get("jobs")
-    if after <= 0 or not isinstance(pid, int) or pid <= 0 or not isinstance(jobs, list):
+    by, jobs = kept.get("by"), kept.get("jobs")
+    if after <= 0 or not isinstance(by, dict) or not isinstance(jobs, list):
         return
-    os.kill(pid, 0)  # a supervisor that was killed says nothing of now
     now = time.time()
     unseen = [job for job in jobs if now - float(job["since"]) > after]
-    if not unseen:
-        return
+    if not unseen or look(int(by["pid"]), float(by["started"]), str(by["boot_id"])) != "running":
+        return  # a supervisor that was killed says nothing of now
     named = [
         f"{one_line(str(job['job_id']), 40)} ({one_line(str(job['label']), 30)}, {age(now - float(job['since']))})"
         for job in unseen[:_NAMED]

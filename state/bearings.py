@@ -215,9 +215,13 @@ def _session_summary(record: Record) -> str:
 
 
 def _generation(found: Mapping[str, Sequence[Mapping[str, Any]]]) -> str:
-    """Return what names the picture: the same for the same work in the same states, whatever the time."""
+    """Return what names the picture: the same for the same work in the same states, whatever the time.
+
+    A session that rests again, after another turn, is news: since when it does is part of the name.
+    """
     lines = sorted(
         f"{name}\0{item['kind']}\0{item['id']}\0{item['state']}\0{item['acknowledged']}"
+        f"\0{item['at'] if (name, item['kind']) == ('charted_next', 'session') else ''}"
         for name, items in found.items()
         for item in items
     )

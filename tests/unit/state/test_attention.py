@@ -217,6 +217,8 @@ def test_an_idle_session_counts_as_news_when_all_rests():
     assert not at_work(picture)
     assert digest_due(picture, ("other", NOW - 60), 2.0, 300.0, NOW)
     assert not digest_due(picture, ("other", NOW - 2), 2.0, 300.0, NOW)
+    again = bearings(Sight(now=NOW, sessions=[idle | {"state_since": NOW - 1}]))
+    assert again["generation"] != picture["generation"], "it rests after another turn"
 
 
 # --- the event
