@@ -70,24 +70,35 @@ class Admission:
         wall: Callable[[], float] = time.time,
         mono: Callable[[], float] = time.monotonic,
         look: Callable[[str], Room] | None = None,
+        attached: bool = False,
     ) -> None:
         self._wall = wall
         self._floors = Floors(home, mono, look)
-        self._launches = Launches(home)
+        self._launches = Launches(home, attached=attached)
 
     def admit(self, settings: Settings, count: int = 1) -> Refused | None:
         """Take one more job, or so many as one, into account, or refuse them."""
         return self._floors.check(settings) or self._launches.admit(settings, self._wall(), count)
 
+    def room(self, settings: Settings) -> Refused | None:
+        """Refuse to start a job that was taken earlier and has waited, where there is no room for it now."""
+        return self._floors.check(settings)
+
 
 class Launches:
-    """How many jobs were taken within the last hour: from the store at first, then by count."""
+    """How many jobs were taken within the last hour: our own by count, others' from the store, each time.
 
-    def __init__(self, home: Home) -> None:
+    ``attached``: we live in a command, whose jobs bear its process as their owner; a supervisor's bear none.
+    """
+
+    def __init__(self, home: Home, *, attached: bool = False) -> None:
         self._home = home
         self._lock = threading.Lock()
+        self._owner = os.getpid() if attached else None
         self._taken: deque[float] | None = None
         """When each was taken, epoch seconds, oldest first."""
+        self._seq = 0
+        """The last acceptance that was seen in the store."""
 
     def admit(self, settings: Settings, now: float, count: int = 1) -> Refused | None:
         """Count one more job, or so many as one, or refuse them."""
@@ -112,13 +123,21 @@ class Launches:
         return None
 
     def _since(self, at: float) -> deque[float]:
-        if self._taken is None:
-            try:
-                with Reader(self._home.database) as reader:
-                    self._taken = deque(reader.accepted_since(at))
-            except StateError:
-                self._taken = deque()  # a store that can't be read is another check's to refuse
-        return self._taken
+        first = self._taken is None
+        taken = deque[float]() if self._taken is None else self._taken
+        try:
+            with Reader(self._home.database) as reader:
+                if first:
+                    self._seq = reader.last_acceptance()
+                    taken.extend(reader.accepted_since(at))
+                else:
+                    self._seq, found = reader.accepted_after(self._seq)
+                    others = [at for at, owner in found if owner != self._owner]
+                    taken = deque(sorted((*taken, *others))) if others else taken
+        except StateError:
+            pass  # a store that can't be read is another check's to refuse
+        self._taken = taken
+        return taken
 
 
 def _too_many(count: int, most: int, settings: Settings) -> Refused:

@@ -27,6 +27,7 @@ from .model_book import ModelBook
 from .notices import Notices, notices_path
 from .opening import open_store
 from .pump import Pump
+from .purse import Purse
 from .root import Root
 from .services import Services
 from .spawner import Spawner
@@ -78,7 +79,7 @@ def assemble(
     directory = Directory()
     fifo = notices_path(home, os.getpid() if attached else None)
     book = LaneBook(home)
-    clock = SystemClock()
+    clock, models = SystemClock(), ModelBook(home)
     services = Services(
         home=home,
         clock=clock,
@@ -90,13 +91,14 @@ def assemble(
         spawner=Spawner(fifo),
         lane=book.lane,
         registry=book.registry,
-        models=ModelBook(home),
+        models=models,
         limits=LimitBook(home, lambda: clock.now().wall, local_zone(os.environ)),
+        purse=Purse(home, models, lambda: clock.now().wall, local_zone(os.environ)),
         slots=CrewSlots(settings, directory),
         memory=MemoryBook(home),
         vigil=Vigil(home, directory),
         lock=lock,
-        admission=Admission(home),
+        admission=Admission(home, attached=attached),
         attached=attached,
         stopping=threading.Event(),
         umask=umask,

@@ -80,11 +80,12 @@ class GroupDesk:
         try:
             if refused and (not request.skip_refused or not drafts):
                 return _refusal(refused, drafts)
-            full = self.services.admission.admit(drafts[0].settings, len(drafts))
+            full = self.services.admission.admit(drafts[0].settings, len(drafts)) or self._priced(drafts)
             return full or self._take(request, drafts, refused)
         finally:
             for one in drafts:
                 self.services.limits.give_back(one.marker_id)  # from its commit on, the store counts the run
+                self.services.purse.drop(one.marker_id)
 
     def cancel(self, group_id: str, *, at_once: bool) -> Reply:
         """End every member that lives; whoever waits for its turn never gets it."""
@@ -124,6 +125,12 @@ class GroupDesk:
             )
         return members
 
+    def _priced(self, drafts: Sequence[Draft]) -> Refused | None:
+        """Hold what each member is estimated to cost, or refuse them all."""
+        admit = self.services.purse.admit
+        found = (admit(one.marker_id, one.billing.kind, one.resolved.model, one.prompt, one.settings) for one in drafts)
+        return next((refused for refused in found if refused is not None), None)
+
     def _take(self, request: FanoutRequest, drafts: Sequence[Draft], refused: Sequence[RefusedMember]) -> Reply:
         me = identify(os.getpid()) if self.services.attached else None
         owner = Identity.model_validate(me) if me else None
@@ -142,6 +149,7 @@ class GroupDesk:
                 for record, folder in made:  # nobody knows yet what became of a busy one
                     self.services.accounts.take(record.job_id)
                     self.services.requests.drop(record.job_id)
+                    self.services.purse.drop(record.job_id)
                     folder.remove()
         if isinstance(answer, Refused):
             return answer
@@ -159,6 +167,7 @@ class GroupDesk:
             if one.account is not None:
                 self.services.accounts.keep(record.job_id, one.account)
             self.services.requests.keep(record.job_id, one.request.environment)
+            self.services.purse.rename(one.marker_id, record.job_id)
 
     @staticmethod
     def _record(  # noqa: PLR0913, PLR0917  the parts of one record

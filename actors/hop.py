@@ -187,9 +187,8 @@ def _prepared(  # noqa: PLR0913  what an attempt depends on
     refused = _other_than_meant(decided, hop, record, cash_ok=cash_ok)
     if refused is not None:
         return refused
-    full = services.limits.take(record.job_id, decided.lane.name, decided.resolved.model)
-    if full is not None:
-        return _no(full.sentence)
+    if (full := _full(decided, record.job_id, services)) is not None:
+        return full
     attempt = record.attempt + 1
     try:
         stage_hop(decided, folder, stage(folder, attempt), services.umask)
@@ -203,12 +202,22 @@ def _prepared(  # noqa: PLR0913  what an attempt depends on
     return Ready(record=moved, plan=plan, account=decided.account, token=record.job_id, why=hop.why)
 
 
+def _full(decided: Draft, job_id: str, services: Services) -> Refused | None:
+    """Refuse what the budget or a quota has no room for; hold its place in both."""
+    model = decided.resolved.model
+    money = services.purse.admit(job_id, decided.billing.kind, model, decided.prompt, decided.settings)
+    if money is not None:
+        return money
+    full = services.limits.take(job_id, decided.lane.name, model)
+    return None if full is None else _no(full.sentence)
+
+
 def _other_than_meant(decided: Draft, hop: Hop, record: JobRecord, *, cash_ok: bool) -> Refused | None:
     """Refuse a plan that came out elsewhere than it was meant to, or that costs what nobody agreed to."""
     resolved: Resolved = decided.resolved
     if resolved.lane != hop.lane:
         return _no(f"its models lead to {resolved.lane}")
-    billing = decided.launch.billing or decided.lane.billing
+    billing = decided.billing
     same_purse = key_of(hop.lane, billing.pool) == key_of(record.lane, record.pool)
     if billing.kind in ("metered", "unknown") and not cash_ok and not same_purse:
         return _no(f"it may cost cash here ({billing.words})")

@@ -16,6 +16,7 @@ from ..state.errors import StateError
 from ..state.settings import Settings
 from .redaction import named_so, remember
 from .secrets import named_secrets
+from .withholding import withhold
 
 VERSION_S = 20.0
 """Longest wait for a CLI's ``--version`` (opencode needs 4 s, gemini up to 7 s on two cores)."""
@@ -81,11 +82,12 @@ def probe(lane: Lane, environment: Mapping[str, str], settings: Settings, *, ask
     output: bytes | None = None
     code: int | None = None
     program = host.executables.get(lane.binary) if lane.binary else None
+    given, _ = withhold(environment, lane, None, settings)
     if program is not None and ask_version:
-        output, code = _version((program, *lane.version_argv), environment)
+        output, code = _version((program, *lane.version_argv), given)
     status: bytes | None = None
     if program is not None and ask_version and lane.status_argv is not None:
-        status, _ = run_quick((program, *lane.status_argv), environment, STATUS_S, subprocess.STDOUT)
+        status, _ = run_quick((program, *lane.status_argv), given, STATUS_S, subprocess.STDOUT)
     seen = frozenset(name for name in lane.credential_files if _exists(name, host.home))
     facts = ProbeFacts(host=host, version_output=output, version_exit=code, status_output=status, credentials=seen)
     return lane.probe(facts)

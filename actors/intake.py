@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from ..lanes import openrouter
 from ..lanes.catalog import Resolved
-from ..lanes.contract import Host, Lane, Launch, Task
+from ..lanes.contract import Billing, Host, Lane, Launch, Task
 from ..lanes.disclosure import addresses_of
 from ..lanes.grants import MCP_FILE, Granted
 from ..lanes.markers import mint
@@ -43,6 +43,7 @@ from .job_tree import own_tree
 from .limit_book import LimitBook, admit
 from .model_book import ModelBook
 from .own_servers import with_own_servers
+from .withholding import asked_by_servers, said_of, withhold
 from .work_tree import Guard, guard_for, project_of
 from .worktrees import Planned
 
@@ -83,9 +84,14 @@ class Draft:
     """The work tree of its own that it gets."""
 
     @property
+    def billing(self) -> Billing:
+        """Who pays for a run."""
+        return self.launch.billing or self.lane.billing
+
+    @property
     def pool(self) -> str:
         """Whose limit a run spends."""
-        return (self.launch.billing or self.lane.billing).pool
+        return self.billing.pool
 
     @property
     def strip(self) -> frozenset[str]:
@@ -193,7 +199,8 @@ def _decide(  # noqa: C901, PLR0911, PLR0913, PLR0917  one refusal after the oth
     if refused is not None:
         return refused
     seen = effective(environment, settings, secrets="server" in lane.needs)
-    host = host_for(lane, seen, settings, keys_from=environment)
+    given, held = withhold(seen, lane, resolved.model, settings)
+    host = host_for(lane, given, settings, keys_from=environment)
     if (refused := check_folder(lane, request.verb, request.cwd, host)) is not None:
         return refused
     kept = guard_for(lane, request.verb, request.cwd, host, settings, home)
@@ -202,12 +209,28 @@ def _decide(  # noqa: C901, PLR0911, PLR0913, PLR0917  one refusal after the oth
     granted = granted_to(request, lane, host, settings, f"@{random(12).hex()}@")
     if isinstance(granted, Refused):
         return granted
+    wanted = asked_by_servers(granted.files, held)
+    host = replace(host, environment=given | {name: seen[name] for name in wanted})
+    held = tuple(name for name in held if name not in wanted)
     placed = own_tree(request, settings, home, random)
     if isinstance(placed, Refused):
         return placed
     request, tree = placed
     found = _plan(
-        request, text, lane, resolved, host, settings, depth, mint(random(8)), kept, granted, conversation, home, tree
+        request,
+        text,
+        lane,
+        resolved,
+        host,
+        settings,
+        depth,
+        mint(random(8)),
+        kept,
+        granted,
+        conversation,
+        home,
+        tree,
+        held,
     )
     return found if isinstance(found, Refused) else _admitted(found, limits)
 
@@ -249,6 +272,7 @@ def _plan(  # noqa: PLR0913, PLR0917  the parts of one draft
     conversation: str | None,
     home: Home,
     tree: Planned | None,
+    held: tuple[str, ...],
 ) -> Draft | Refused:
     where = request.cwd if tree is None else tree.cwd
     discipline = settings.flag("build_discipline") if settings.is_set("build_discipline") else None
@@ -300,9 +324,10 @@ def _plan(  # noqa: PLR0913, PLR0917  the parts of one draft
         stdin="/dev/null" if launch.stdin is None else f"the prompt ({len(launch.stdin)} bytes)",
         env_set=tuple(sorted(launch.env_set)),
         env_stripped=tuple(sorted(launch.env_strip)),
+        env_withheld=held,
         gate="",
         cost=(launch.billing or lane.billing).words,
-        notices=(*resolved.notices, *launch.notices, *(tree.notices if tree else ())),
+        notices=(*resolved.notices, *launch.notices, *(tree.notices if tree else ()), *said_of(held)),
     )
     return Draft(
         request=request,

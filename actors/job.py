@@ -46,7 +46,7 @@ from .answer_file import AnswerFile
 from .attempt import claim_attempt, resume, state_of
 from .base import log
 from .hop import HopFound
-from .job_cost import settle_cost
+from .job_cost import reckoned, settle_cost
 from .job_end import CANCELED, answer_of, ended_fact, failed, limit_note, remember_refusal, session_note, verdict_on
 from .job_facts import facts_of, gauges_of, progress_of
 from .job_figures import figures
@@ -59,6 +59,7 @@ from .job_terms import cause_of, load_watch, policy_of, save_watch, task_of
 from .job_tree import settle_tree
 from .journal import Append
 from .limit_book import Hindrance
+from .recalling import recall
 from .recheck import GateAnswered
 from .services import Services
 from .tree_work import Seen, end_in_background, look_in_background
@@ -135,6 +136,8 @@ class Job(LaunchingJob, MovingJob):
             self._conclude(failed(f"lane-gone: no lane is called {self.record.lane}"))
             return
         self.lane = lane
+        if not self._fresh:
+            recall(self.folder, lane, None)
         self._promised = guarded(lane, self.record.verb)
         self.policy = policy_of(self.record, lane)
         if self.record.hops:
@@ -174,6 +177,8 @@ class Job(LaunchingJob, MovingJob):
 
     def _know(self, shim: Identity | None, delegate: Identity | None) -> None:
         self.record = self.record.model_copy(update={"shim": shim, "delegate": delegate})
+        if not self._fresh and self.lane is not None and delegate is not None:
+            recall(self.folder, self.lane, delegate.pid)
 
     # --- messages
 
@@ -331,6 +336,9 @@ class Job(LaunchingJob, MovingJob):
             self._step(event)
         if heard.final:
             self._schedule()
+        elif (spent := self.services.purse.spend(self.record, evidence)) is not None:
+            self._notes.append(f"ended by the budget: {spent}")
+            self._step(machine.Hopeless(Cause.BUDGET))
         named = evidence.model != self.record.model_observed or evidence.conversation != self.record.conversation
         if named or (heard.marked and self._marker_facts < MARKER_FACTS):
             self._marker_facts += heard.marked
@@ -435,6 +443,7 @@ class Job(LaunchingJob, MovingJob):
         self._tell_gauges(evidence)
         asked = cause is not Cause.CANCEL and settle_cost(self.record, self.lane, evidence, self.services, self.handle)
         if not asked:
+            self._cost = self._cost or reckoned(self.record, evidence, self.services)
             self._conclude_judged()
 
     def _tell_gauges(self, evidence: Evidence) -> None:

@@ -9,6 +9,7 @@ from ..lanes.contract import Lane
 from ..lanes.evidence import Evidence
 from ..messages.internal import CostSettled
 from ..messages.job import JobRecord
+from ..state.budgets import CASH_KINDS
 from .accounts import Account, account_in
 from .base import Handle, log
 from .services import Services
@@ -29,6 +30,14 @@ def settle_cost(record: JobRecord, lane: Lane, evidence: Evidence, services: Ser
         otherwise=CostSettled(cash_usd=None, measured=False),
     )
     return True
+
+
+def reckoned(record: JobRecord, evidence: Evidence, services: Services) -> CostSettled | None:
+    """Return a cost by list price, where cash is spent, nobody told how much, and the price is known."""
+    if record.cost.kind not in CASH_KINDS or evidence.cash_usd is not None:
+        return None
+    price = estimate(services.models.listing().get(evidence.model or record.model or ""), evidence.usage)
+    return None if price is None else CostSettled(cash_usd=price, measured=False)
 
 
 def _settled(record: JobRecord, evidence: Evidence, services: Services, account: Account | None) -> CostSettled:

@@ -50,6 +50,8 @@ WINDOWS = (
     "perm_abort",
     "fs_progress",
     "fs_progress_depth",
+    "budget_day",
+    "budget_job",
 )
 """Settings that a job takes along from where it was asked for."""
 
@@ -164,7 +166,7 @@ def _fill(folder: JobFolder, draft_: Draft, umask: int, into: JobFolder | None =
 def record_of(draft_: Draft, job_id: str, at: float, owner: Identity | None) -> JobRecord:
     """Return a job's record as it begins."""
     request, lane, resolved = draft_.request, draft_.lane, draft_.resolved
-    billing = draft_.launch.billing or lane.billing
+    billing = draft_.billing
     own = draft_.tree.tree if draft_.tree is not None else None
     return JobRecord(
         job_id=job_id,

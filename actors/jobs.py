@@ -41,6 +41,7 @@ from .job_hop import Moved, Waits
 from .job_line import NOTHING, Hold, JobLine, Remove
 from .journal import Append
 from .notices import Unclaimed, job_actor, pass_on_cancel
+from .room import has_no_room
 from .second_look import look_again, may_be_revised
 from .services import Services
 from .supervisor import ChildSpec, Restart, Strategy, Supervisor
@@ -55,7 +56,7 @@ WAKE_LOOK_S = 60.0
 SWEEP_S = 6 * 3600.0
 """How often finished jobs that are old are looked for."""
 LINE_LOOK_S = 2.0
-"""How often it is looked whether a job that waits may start by what another process did."""
+"""How often it is looked whether a job that waits may start by what another process did, or has room now."""
 CANCEL_S = 20.0
 """How long one job may take to end when the supervisor is stopped with ``cancel``."""
 
@@ -311,6 +312,7 @@ class Jobs(Supervisor):
             case JobFinished(job_id=job_id, lost=lost):
                 self._free(job_id)
                 self.services.requests.drop(job_id)
+                self.services.purse.drop(job_id)
                 self.services.limits.give_back(job_id)
                 self.services.directory.tell("crews", JobMoved(job_id))
                 if lost:
@@ -568,6 +570,7 @@ class Jobs(Supervisor):
 
     def _next(self) -> None:
         """Start whose turn it is, as far as there are slots; end those whose turn will never come."""
+        short = False
         while len(self._queue) and not self.services.stopping.is_set():
             turn = self._queue.turn()
             for job, reason in turn.skip:
@@ -575,9 +578,11 @@ class Jobs(Supervisor):
                 self._end(_ended(job.job_id, JobState.CANCELED, 1, reason, "canceled"))
             if turn.run is None or len(self._running) >= self._most:
                 break
+            if short := has_no_room(self.services, turn.run.job_id):
+                break
             self._queue.remove(turn.run.job_id)
             self._run(turn.run.job_id, None)
-        if self._queue.looks and not self._looking:
+        if (short or self._queue.looks) and not self._looking:
             self._looking = True
             self.services.clock.later(LINE_LOOK_S, self.handle, _LineDue())
 
@@ -626,6 +631,8 @@ class Jobs(Supervisor):
         folder.empty(LAUNCH)
         discard_stage(folder)
         self.services.requests.drop(job_id)
+        self.services.board.drop(job_id)
+        self.services.purse.drop(job_id)
 
     # --- small things
 

@@ -31,6 +31,7 @@ from .own_servers import with_own_servers
 from .rehearsal_turn import Turn, play
 from .scripted_mishaps import Mishap
 from .scripted_model import ScriptedModel
+from .withholding import withhold
 
 TURN_S = 90.0
 """Longest wait for one turn (copilot and cline need some ten seconds to start on a busy machine)."""
@@ -101,7 +102,8 @@ def ping(  # noqa: PLR0913  whom, as whom, and what was agreed to
     """
     with _scratch() as root:
         task = _task(root, PING, None)
-        host = with_own_servers(host_for(lane, environment, settings), lane, task.cwd)
+        given, _ = withhold(environment, lane, None, settings)
+        host = with_own_servers(host_for(lane, given, settings, keys_from=environment), lane, task.cwd)
         launch = lane.plan(task, host)
         if isinstance(launch, Refused):
             return Rehearsal(ok=None, notes=(launch.message,))

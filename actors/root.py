@@ -6,7 +6,9 @@
     ├─ work         one_for_one
     │  ├─ jobs      ─ job, one for each
     │  ├─ crews     ─ group, one for each
+    │  ├─ loops     ─ loop, one for each
     │  └─ sessions  ─ session, one for each
+    ├─ fleet        every AI session of this machine, while somebody looks
     ├─ gateway      (not inside a command)
     └─ heartbeat    (not inside a command) watches it all; the last, so that nobody stands on it
 
@@ -28,11 +30,13 @@ from ..state.store import Store
 from .base import Handle, Stop, log, start
 from .crews import Crews
 from .dispatch import Dispatcher
+from .fleet_watcher import FleetWatcher
 from .gateway import Gateway
 from .heartbeat import Heartbeat
 from .jobs import Jobs
 from .journal import Append, Journal
 from .limits import Limits
+from .loops import Loops
 from .opening import open_store
 from .services import Services
 from .sessions import Sessions
@@ -89,6 +93,7 @@ class Root(Supervisor):
             ChildSpec(id="limits", start=self._limits, shutdown_s=5.0),
             ChildSpec(id="work", start=self._work, shutdown_s=60.0, budget=RestartBudget(3, 60.0)),
         ]
+        specs.append(ChildSpec(id="fleet", start=self._fleet, shutdown_s=5.0))
         if self._listener is not None:
             specs.append(ChildSpec(id="gateway", start=self._gateway, shutdown_s=5.0))
             budget = RestartBudget(10, 60.0)
@@ -123,6 +128,7 @@ class Root(Supervisor):
     def _work(self, parent: Handle, incarnation: int) -> Handle:
         jobs = ChildSpec(id="jobs", start=self._jobs, shutdown_s=50.0, budget=RestartBudget(4, 60.0))
         crews = ChildSpec(id="crews", start=self._crews, shutdown_s=10.0, budget=RestartBudget(4, 60.0))
+        loops = ChildSpec(id="loops", start=self._loops, shutdown_s=10.0, budget=RestartBudget(4, 60.0))
         sessions = ChildSpec(id="sessions", start=self._sessions, shutdown_s=30.0, budget=RestartBudget(4, 60.0))
         return start(
             Supervisor,
@@ -131,7 +137,7 @@ class Root(Supervisor):
             parent=parent,
             incarnation=incarnation,
             clock=self.services.clock,
-            specs=(jobs, crews, sessions),
+            specs=(jobs, crews, loops, sessions),
             budget=RestartBudget(6, 60.0),
         )
 
@@ -156,10 +162,31 @@ class Root(Supervisor):
             services=self.services,
         )
 
+    def _loops(self, parent: Handle, incarnation: int) -> Handle:
+        return start(
+            Loops,
+            "loops",
+            directory=self.directory,
+            parent=parent,
+            incarnation=incarnation,
+            services=self.services,
+            desk=self._dispatcher.jobs,
+        )
+
     def _sessions(self, parent: Handle, incarnation: int) -> Handle:
         return start(
             Sessions,
             "sessions",
+            directory=self.directory,
+            parent=parent,
+            incarnation=incarnation,
+            services=self.services,
+        )
+
+    def _fleet(self, parent: Handle, incarnation: int) -> Handle:
+        return start(
+            FleetWatcher,
+            "fleet",
             directory=self.directory,
             parent=parent,
             incarnation=incarnation,

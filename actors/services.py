@@ -24,6 +24,7 @@ from .lock import HomeLock
 from .memory_book import MemoryBook
 from .model_book import ModelBook
 from .pump import Pump
+from .purse import Purse
 from .spawner import Spawner
 from .vigil import Vigil
 
@@ -52,6 +53,8 @@ class Services:
     """Whether the machine has room for one more job, and the hour."""
     limits: LimitBook
     """Marks, quotas and reservations."""
+    purse: Purse
+    """Money budgets, and what runs have spent by now."""
     slots: CrewSlots
     """Whose turn it is on which lane, among groups."""
     memory: MemoryBook

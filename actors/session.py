@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, assert_never
 
+from ..lanes.catalog.listing import estimate
 from ..messages.facts import Fact
 from ..messages.internal import FactsCommitted, FactsRefused, LimitSettled
 from ..messages.refusals import RefusalCode, Refused
@@ -23,8 +24,10 @@ from ..messages.session import (
     SessionGiven,
     SessionHeld,
     SessionRecord,
+    SessionSpent,
     SessionStateChanged,
 )
+from ..state.budgets import CASH_KINDS
 from ..state.errors import StateError
 from ..state.identity import look
 from ..state.session_folder import EVENTS, LAUNCH, READ, HolderRecord, SessionFolder
@@ -44,9 +47,11 @@ from ..state.session_records import apply_session
 from .base import Actor, Handle, Query, ReplyPort, log
 from .holders import HolderError, end_session, knock, start_holder
 from .journal import Append
+from .recalling import recall
 from .recheck import Asks, look_again
 from .services import Services
 from .session_limits import LimitWatch, limit_met
+from .session_meter import Meter
 from .session_names import SessionNoticed
 from .session_reading import Tail, read_news
 from .tree import in_background
@@ -148,6 +153,7 @@ class Session(Actor):
         offset, turns = kept.get("offset"), kept.get("turns")
         self._tail = Tail(self.folder.path / EVENTS, offset if isinstance(offset, int) and offset >= 0 else 0)
         self._turns = turns if isinstance(turns, int) else 0
+        self._meter = Meter.from_json(kept.get("meter"))
         self.machine = SessionMachine(
             state=self.record.state,
             evidence=self.record.evidence,
@@ -296,6 +302,8 @@ class Session(Actor):
         attempt = self.record.attempt
         if self._holder is None:
             self._holder = self.folder.read_holder(attempt)
+            if self._holder is not None and not self._fresh:
+                self._recall(self._holder)
             if self._holder is not None and self.record.holder != self._holder.holder:
                 known = self._holder
                 held = SessionHeld(
@@ -314,6 +322,12 @@ class Session(Actor):
             self._close_at = None
             self._step(Over(self.machine.cause or "stopped on request"))
 
+    def _recall(self, holder: HolderRecord) -> None:
+        """Know again what an earlier supervisor's delegate must not be quoted with."""
+        lane = self.services.lane(self.record.lane)
+        if lane is not None:
+            recall(self.folder, lane, holder.delegate.pid if holder.delegate is not None else None)
+
     def _there(self) -> bool:
         """Whether somebody holds it, or is about to."""
         process = self._holder.holder if self._holder is not None else self.folder.read_claim(self.record.attempt)
@@ -330,18 +344,29 @@ class Session(Actor):
             events += added
         if events:
             news = read_news(self.record, events, self._turns)
+            spent = [self._priced(turn) for turn in self._meter.read(self.record, events, self._turns)]
             self._turns = news.turns
-            if news.facts:
-                self._append(news.facts)
+            if news.facts or spent:
+                self._append([*news.facts, *spent])
             if (met := self._watch.read(events)) is not None:
                 now, settings = self.services.clock.now().wall, self.services.settings
                 self.services.directory.tell("limits", limit_met(met, self.record, self.handle, now, settings))
             for seen in news.seen[-1:]:
                 self._step(seen)
             with contextlib.suppress(StateError):
-                self.folder.write_json(READ, {"offset": self._tail.offset, "turns": self._turns})
+                self.folder.write_json(
+                    READ, {"offset": self._tail.offset, "turns": self._turns, "meter": self._meter.to_json()}
+                )
         if more:
             self.handle.tell(_More())
+
+    def _priced(self, turn: SessionSpent) -> SessionSpent:
+        """Return what a turn used, with its cash where it costs any: by list price, else by the delegate's word."""
+        self.services.purse.drop(self.record.session_id)
+        if self.record.paid not in CASH_KINDS:
+            return turn
+        price = estimate(self.services.models.listing().get(turn.model or ""), turn.tokens)
+        return turn if price is None else turn.model_copy(update={"cash_usd": price})
 
     # --- effects
 

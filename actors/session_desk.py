@@ -104,10 +104,13 @@ class SessionDesk:
         if request.task is None:
             return self._begin(draft)
         held = request.session_id or os.urandom(8).hex()
+        model, purse = draft.resolved.model, self.services.purse
         try:
-            return self._room(held, draft.lane.name, draft.resolved.model) or self._begin(draft)
+            full = purse.admit(held, draft.billing.kind, model, request.task, draft.settings)
+            return full or self._room(held, draft.lane.name, model) or self._begin(draft)
         finally:
             limits.give_back(held)  # from its commit on, the store counts it
+            purse.drop(held)
 
     def _room(self, held: str, lane: str, model: str | None) -> Refused | None:
         """Hold one run of the model's quotas for one prompt, or refuse."""
@@ -204,11 +207,13 @@ class SessionDesk:
         return given.model_copy(update={"disclosure": permit.disclosure}) if isinstance(given, IsGiven) else given
 
     def _full(self, command: SessionSend) -> Refused | None:
-        """Refuse what a full quota has no room for, unless it was given before: then it is not given again."""
+        """Refuse what a quota or the budget has no room for, unless it was given before: it is not given again."""
         record = self._record(command.session)
         if isinstance(record, Refused):
             return record
-        refused = self._room(command.send_id, record.lane, record.model)
+        settings = settings_of(decode_environment(command.environment))  # they were read before, at the gate
+        money = self.services.purse.admit(record.session_id, record.paid, record.model, command.text, settings)
+        refused = money or self._room(command.send_id, record.lane, record.model)
         if refused is None:
             return None
         with Reader(self.services.home.database) as reader:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from ..lanes.catalog import Resolved
-from ..lanes.contract import Host, Lane, Locality, SessionLaunch, SessionTask
+from ..lanes.contract import Billing, Host, Lane, Locality, SessionLaunch, SessionTask
 from ..lanes.disclosure import addresses_in
 from ..lanes.registry import Registry
 from ..messages.job import JobRequest
@@ -41,6 +41,7 @@ from .notices import notices_path
 from .own_servers import with_own_servers
 from .recheck import SESSION_VERB, keep
 from .session_before import Before, before
+from .withholding import said_of, withhold
 from .work_tree import project_of
 
 POSTURE = "ASKS (you answer its permission prompts)"
@@ -66,6 +67,11 @@ class SessionDraft:
     conversation: str | None = None
     began: float | None = None
     """When that was last begun, epoch seconds."""
+
+    @property
+    def billing(self) -> Billing:
+        """Who pays for it."""
+        return self.launch.billing or self.lane.billing
 
     @property
     def strip(self) -> frozenset[str]:
@@ -141,7 +147,8 @@ def _decide(  # noqa: C901, PLR0911 - one refusal after the other
     if (refused := check_denied(resolved, settings)) is not None:
         return refused
     seen = effective(environment, settings, secrets="server" in lane.needs)
-    host = host_for(lane, seen, settings, keys_from=environment)
+    given, held = withhold(seen, lane, resolved.model, settings)
+    host = host_for(lane, given, settings, keys_from=environment)
     if (refused := check_folder(lane, Verb.EDIT, request.cwd, host)) is not None:
         return refused
     host = with_own_servers(replace(host, project=project_of(request.cwd)), lane, request.cwd)
@@ -167,7 +174,7 @@ def _decide(  # noqa: C901, PLR0911 - one refusal after the other
         environment=host.environment,
         depth=depth,
         settings=settings,
-        plan=_plan(request, lane, resolved, transport, launch, host),
+        plan=_plan(request, lane, resolved, transport, launch, host, held),
         dispatch=Dispatch(
             subject=request.session_id or "",
             lane=lane,
@@ -329,7 +336,13 @@ def _as_job(request: SessionRequest) -> JobRequest:
 
 
 def _plan(  # noqa: PLR0913, PLR0917 - the parts of one draft
-    request: SessionRequest, lane: Lane, resolved: Resolved, transport: str, launch: SessionLaunch, host: Host
+    request: SessionRequest,
+    lane: Lane,
+    resolved: Resolved,
+    transport: str,
+    launch: SessionLaunch,
+    host: Host,
+    held: tuple[str, ...],
 ) -> Plan:
     tested = f"it was tried with {lane.vehicle} {', '.join(lane.tested_versions)}" if lane.tested_versions else ""
     return Plan(
@@ -346,9 +359,15 @@ def _plan(  # noqa: PLR0913, PLR0917 - the parts of one draft
         stdin=f"its {transport} connection",
         env_set=tuple(sorted(launch.env_set)),
         env_stripped=tuple(sorted(name for name in launch.env_strip if name in host.environment)),
+        env_withheld=held,
         gate="",
         cost=(launch.billing or lane.billing).words,
-        notices=(*resolved.notices, *launch.notices, *((tested,) if tested and lane.name.startswith("acp:") else ())),
+        notices=(
+            *resolved.notices,
+            *launch.notices,
+            *((tested,) if tested and lane.name.startswith("acp:") else ()),
+            *said_of(held),
+        ),
     )
 
 
@@ -366,7 +385,8 @@ def _record(draft: SessionDraft, session_id: str, at: float) -> SessionRecord:
         cwd=request.cwd,
         captain=request.captain,
         local=lane.locality is Locality.LOCAL,
-        pool=(draft.launch.billing or lane.billing).pool,
+        pool=draft.billing.pool,
+        paid=draft.billing.kind,
         conversation=draft.conversation,
         given=0 if request.task is None else 1,
         continues=request.continues,

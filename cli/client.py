@@ -27,6 +27,10 @@ HELLO_S = 10.0
 STOPPED_S = 1.0
 """After so long without an answer it is asked whether the process is stopped at all."""
 
+WAKE_S = 1.0
+"""Longest single wait in the kernel. A signal that comes between Python's look for signals and the system call
+does not interrupt the call: without a bound, that Ctrl-C would wait for the next frame, maybe for ever."""
+
 Body = dict[str, Any]
 
 
@@ -149,17 +153,14 @@ class Connection:
 
     def _receive(self, deadline: float | None) -> Body:
         while not self._lines:
-            if deadline is None:
-                self._socket.settimeout(None)
-            else:
-                left = deadline - time.monotonic()
-                if left <= 0:
-                    raise TimeLimitError
-                self._socket.settimeout(left)
+            left = WAKE_S if deadline is None else deadline - time.monotonic()
+            if left <= 0:
+                raise TimeLimitError
+            self._socket.settimeout(min(left, WAKE_S))
             try:
                 data = self._socket.recv(262144)
             except TimeoutError:
-                raise TimeLimitError from None
+                continue
             except OSError as error:
                 raise SupervisorLostError(f"the supervisor went away ({error.strerror or error})") from None
             if not data:

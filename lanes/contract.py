@@ -20,6 +20,7 @@ from ..messages.job import ExitStatus
 from ..messages.lane_events import FailureKind, LaneEvent
 from ..messages.refusals import Refused
 from ..messages.vocabulary import Effort, Tier, Verb
+from . import credentials
 from .folder_settings import FolderFile
 
 
@@ -365,6 +366,8 @@ class Lane:
     """Further programs the lane looks for on PATH."""
     secrets: tuple[str, ...] = ()
     """Names of the keys it needs, read one by one: the environment first, then ``~/.env``."""
+    own: credentials.Own = credentials.NONE
+    """The credentials that its program takes from the caller's environment; every other one is withheld from it."""
     report: str | None = None
     """Name of a file in the job folder to which the CLI writes at its end what its stream does not tell.
     ``plan`` puts it there empty (``Launch.files``) and names it in the command."""

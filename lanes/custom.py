@@ -29,7 +29,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, Validation
 from ..messages.refusals import RefusalCode, Refused
 from ..messages.sentences import what_is_wrong
 from ..messages.vocabulary import Tier, Verb
-from . import failures
+from . import credentials, failures
 from .contract import (
     Billing,
     EffortSupport,
@@ -106,6 +106,8 @@ class EnvRow(_Table):
 
     set: dict[Variable, str] = Field(default_factory=dict, repr=False)
     strip: tuple[Variable, ...] = ()
+    keep: tuple[Variable, ...] = ()
+    """Credentials of the caller's environment that its program needs."""
 
 
 class LaneFile(_Table):
@@ -215,8 +217,15 @@ def _lane(name: str, row: LaneFile, source: str) -> Lane:
         parser=partial(_parser, row.output),
         classify=failures.classify,
         probe=partial(_probe, name, row),
+        own=_own(row),
         source=source,
     )
+
+
+def _own(row: LaneFile) -> credentials.Own:
+    """Return what the file keeps, and what a known program in its command takes for its own."""
+    known = credentials.of_command(_flat(row.argv))
+    return replace(known, names=(*known.names, *row.env.keep))
 
 
 def _install(row: LaneFile) -> str:

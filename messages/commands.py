@@ -8,8 +8,10 @@ from pydantic import Field, TypeAdapter
 
 from .alarm import HeartbeatCommand
 from .base import Message
+from .fleet import ViewFleet
 from .group import FanoutRequest, GroupId
 from .job import JobRequest
+from .loop import LoopCancel, LoopResume, LoopStart
 from .session import SessionCommand
 from .vocabulary import Effort, JobState
 
@@ -219,9 +221,13 @@ Command = Annotated[
     | SessionCommand
     | FanoutSubmit
     | FanoutCancel
+    | LoopStart
+    | LoopCancel
+    | LoopResume
     | LimitsSet
     | LimitsClear
     | ViewLimits
+    | ViewFleet
     | HeartbeatCommand
     | SupervisorStatus
     | SupervisorStop,

@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 from pydantic import Field, StringConstraints
 
 from .base import Message, Observation
-from .job import Identity, JobId, Label, LaneName, ModelName
+from .job import Identity, JobId, Label, LaneName, ModelName, TokenUsage
 from .vocabulary import Effort, SessionState
 
 SessionId = JobId
@@ -108,6 +108,8 @@ class SessionRecord(Observation):
     local: bool = False
     pool: str | None = None
     """Whose limit it spends (``lanes/catalog/pools.py``)."""
+    paid: Literal["free", "plan", "metered", "unknown"] = "unknown"
+    """What it spends: nothing, a plan's limits, cash."""
     state: SessionState = SessionState.STARTING
     evidence: str | None = None
     """What the state was told by: a protocol's message, a pattern on the screen."""
@@ -307,6 +309,20 @@ class LimitsObserved(Observation):
     windows: tuple[GaugeWindow, ...] = ()
 
 
+class SessionSpent(Observation):
+    """Session, when a turn ended: what it used, as far as its delegate told."""
+
+    kind: Literal["session.spent"] = "session.spent"
+    session_id: SessionId
+    turn: int
+    """Counts the session's turns from 1; a turn that is told again replaces its row."""
+    ok: bool
+    model: str | None = None
+    tokens: TokenUsage | None = None
+    cash_usd: float | None = None
+    """Where it costs cash: an estimate, by the delegate's word or the list price."""
+
+
 class SessionRemoved(Observation):
     """Jobs, when an ended session was cleaned up."""
 
@@ -324,5 +340,6 @@ SessionFact = (
     | SessionEnding
     | SessionEnded
     | SessionRemoved
+    | SessionSpent
     | LimitsObserved
 )

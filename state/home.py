@@ -31,12 +31,14 @@ _OURS = _MARKS | {
     "jobs",
     "sessions",
     "spool",
+    "fleet",
     "supervisor.log",
     "supervisor.start",
     "models.local",
     "models.json",
     "lane-memory.json",
     "fanout",
+    "loops",
     "cloud-consent",
     "lane-posture",
     "heartbeat.json",
@@ -112,6 +114,10 @@ class Home:
     def session_dir(self, session_id: str) -> Path:
         """Return the folder of one session. ``session_id`` must be a valid id: it becomes a path."""
         return self.root / "sessions" / session_id
+
+    def loop_dir(self, loop_id: str) -> Path:
+        """The folder of one loop."""
+        return self.root / "loops" / loop_id
 
     def job_dir(self, job_id: str) -> Path:
         """Return the folder of one job. ``job_id`` must be a valid id: it becomes a path."""

@@ -1,7 +1,7 @@
 """What attempts spent, pure: the rows that a job's record makes, and how money and counts are kept.
 
 Rules
-- One row per attempt that began, whatever became of it; a job's removal takes none away.
+- One row per attempt that began, and per turn of a session, whatever became of it; a removal takes none away.
 - Cash is *measured* (a provider's receipt), *estimated* (tokens at list price) or *unknown*. A plan's run and a
   local one cost no cash, and are never called free together: each plan's runs are counted under its pool.
 - Tokens are known only where both input and output are. ``input`` is what was not cached. ``reasoning`` is what the
@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ..messages.job import Attempted, Cost, ExitStatus, JobRecord, TokenUsage
+from ..messages.session import SessionRecord, SessionSpent
 from ..messages.vocabulary import JobState
 
 Spent = Literal["measured", "estimated", "unknown", "plan", "local", "nothing"]
@@ -32,7 +33,7 @@ COUNTS = ("input", "cached_input", "cache_write", "output", "reasoning")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """One attempt. Cash is in 1e-9 USD, so that sums are exact."""
+    """One attempt, or one turn of a session. Cash is in 1e-9 USD, so that sums are exact."""
 
     job_id: str
     attempt: int
@@ -66,6 +67,25 @@ def rows_of(record: JobRecord, at: float, before: Mapping[str, int] | None = Non
     if last is not None:
         rows.append(_row(record, last, at, before, ok=record.state in (JobState.DONE, JobState.DONE_UNVERIFIED)))
     return rows
+
+
+def row_of_turn(record: SessionRecord, turn: SessionSpent, at: float) -> Row:
+    """Return the row of one turn of a session: its id and the turn's number stand for job and attempt."""
+    cost = Cost(kind=record.paid, plan=record.pool, cash_usd=turn.cash_usd, tokens=turn.tokens)
+    spent, cash = _spent(cost, None)
+    return Row(
+        job_id=record.session_id,
+        attempt=turn.turn,
+        at=at,
+        lane=record.lane,
+        model=turn.model,
+        group_id=None,
+        ok=turn.ok,
+        spent=spent,
+        pool=record.pool or "",
+        cash_nano=cash,
+        counts=_whole(turn.tokens),
+    )
 
 
 def total_in(text: object) -> Mapping[str, int] | None:

@@ -9,8 +9,8 @@ from pydantic import ValidationError
 
 from ..messages.facts import FACT, GaugesRead, JobAccepted
 from ..messages.job import JobRecord
-from ..messages.session import GaugeWindow, LimitsObserved
-from .ledger import COUNTS, Row, rows_of, total_in
+from ..messages.session import GaugeWindow, LimitsObserved, SessionRecord, SessionSpent
+from .ledger import COUNTS, Row, row_of_turn, rows_of, total_in
 from .limits import key_of
 from .records import apply
 
@@ -37,6 +37,11 @@ def keep(db: sqlite3.Connection, before: JobRecord | None, after: JobRecord, at:
     earlier = None if after.continues is None else _counted_by(db, after.continues)
     for row in rows_of(after, at, earlier):
         _save(db, row)
+
+
+def keep_turn(db: sqlite3.Connection, record: SessionRecord, turn: SessionSpent, at: float) -> None:
+    """Write the row of a session's turn; told again, it is the same row."""
+    _save(db, row_of_turn(record, turn, at))
 
 
 def keep_gauges(db: sqlite3.Connection, fact: GaugesRead | LimitsObserved, at: float) -> None:

@@ -109,6 +109,20 @@ class Reader:
         rows = self._rows("SELECT accepted_at FROM jobs WHERE accepted_at > ? ORDER BY accepted_at", (at,))
         return [float(row[0]) for row in rows]
 
+    def accepted_after(self, seq: int) -> tuple[int, list[tuple[float, int | None]]]:
+        """Return the newest acceptance's number, and of each after ``seq`` when it was and whose command's (pid)."""
+        rows = self._rows(
+            "SELECT seq, at, json_extract(body, '$.record.owner.pid') FROM facts "
+            "WHERE kind = 'job.accepted' AND seq > ? ORDER BY seq",
+            (seq,),
+        )
+        found = [(float(at), None if pid is None else int(pid)) for _, at, pid in rows]
+        return (int(rows[-1][0]) if rows else seq), found
+
+    def last_acceptance(self) -> int:
+        """Return the number of the newest acceptance; 0 where there is none."""
+        return self._number("SELECT coalesce(max(seq), 0) FROM facts WHERE kind = 'job.accepted'")
+
     def live(self) -> list[Record]:
         """Return every job that has not ended, oldest first."""
         return self._records("ended IS NULL ORDER BY accepted_at, job_id", ())

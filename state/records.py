@@ -42,6 +42,7 @@ from ..messages.facts import (
 )
 from ..messages.group import FanoutAccepted, FanoutCancelRequested, FanoutEnded, FanoutMemberReleased
 from ..messages.job import Attempted, Cost, JobRecord, Progress
+from ..messages.loop import LoopFact
 from ..messages.session import SessionFact
 from ..messages.vocabulary import JobState
 
@@ -54,8 +55,8 @@ def apply(record: JobRecord | None, fact: Fact, at: float) -> JobRecord | None: 
 
     Never raises. The same object comes back when nothing changed. The fact must be of the record's job.
     """
-    if isinstance(fact, SessionFact | AlarmFact):
-        return record  # another table's: ``session_records.py``, ``alarms_store.py``
+    if isinstance(fact, SessionFact | LoopFact | AlarmFact):
+        return record  # not of a job: ``session_records.py``, ``loop_records.py``, ``alarms_store.py``
     match fact:
         case JobAccepted():
             return fact.record if record is None else record

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from ..messages.session import (
-    LimitsObserved,
     SessionAccepted,
     SessionEnded,
     SessionEnding,
@@ -58,8 +57,6 @@ def _changes(record: SessionRecord, fact: SessionFact, at: float) -> dict[str, A
                 "ended": at,
                 "note": fact.note or record.note,
             }
-        case LimitsObserved():
-            return {}
         case _:
             return {}
 

@@ -113,10 +113,13 @@ _ADVICE = (
 
 _GATE = (
     _flag("cloud_ack", None, "on: agree, once and for all, that work leaves for cloud lanes; off: refuse them"),
+    _text("pass_env", "credentials of your environment that delegates get too: comma or space, NAME or NAME*"),
     _flag("secret_allow_value", False, "let a task that holds a secret's value go to a cloud lane"),
     _number("secret_scan_secs", 20, "bound on the search for credential files; one that does not end refuses the job"),
     _text("protected_paths", "folders that no job may write in, with : between them", "~/.claude:~/.codex:~/.config"),
     Setting("launches_per_hour", "count", 5000.0, "jobs taken within an hour; 0: any number", "jobs"),
+    _number("budget_day", None, "cash that a day's work may cost; 0: none", "USD"),
+    _number("budget_job", None, "cash that one job may cost; 0: none", "USD"),
     _count("min_free_memory", 128, "free memory without which no job is started; 0: any", "MiB"),
     _count("min_free_disk", 64, "free disk space without which no job is started; 0: any", "MiB"),
     _flag("secret_scan_deep", True, "search folders in folders too; it always does", effective=False),
@@ -196,7 +199,7 @@ _LOOKING = (
     _count("explain_evidence_lines", 20, "lines of evidence that explain shows", "lines"),
     _number("job_ttl_days", 3, "age after which gc removes finished jobs; 0: never by itself", "days"),
     _count("auto_gc_max", 20, "jobs that one automatic gc removes; 0: there is none", "jobs"),
-    _flag("blind_turn_guard", True, "remind of unwatched jobs at the end of a turn", effective=False),
+    _flag("blind_turn_guard", True, "the plugin's Stop hook names unwatched jobs at the end of a turn"),
     _number("blind_turn_snapshot_max_age", 600, "age of what that reminder believes", effective=False),
 )
 

@@ -24,7 +24,8 @@ from ..messages.alarm import AlarmFact
 from ..messages.facts import Entry, Fact, GaugesRead, JobAccepted, JobEnded, JobHopped, JobOutcome, JobRemoved
 from ..messages.group import GroupFact
 from ..messages.job import JobRecord
-from ..messages.session import LimitsObserved, SessionFact, SessionRecord, SessionRemoved
+from ..messages.loop import LoopFact
+from ..messages.session import LimitsObserved, SessionFact, SessionRecord, SessionRemoved, SessionSpent
 from . import alarms_store, groups_store, ledger_store, limits_store, outcomes
 from .errors import DamagedStore, from_os_error, printable
 from .files import FILES, Files
@@ -39,6 +40,8 @@ __all__ = ["Reader", "Store", "public"]
 BUSY_S = 5.0
 """How long to wait for another writer before giving up."""
 
+_OWNERS = ("session_id", "group_id", "loop_id")
+"""By which field a fact names what it is about, where that is no job."""
 _INSERT_FACT = "INSERT INTO facts (at, job_id, kind, body) VALUES (?, ?, ?, ?)"
 _SAVE_JOB = """
 INSERT INTO jobs (job_id, label, group_id, state, accepted_at, ended, record) VALUES (?, ?, ?, ?, ?, ?, ?)
@@ -81,7 +84,7 @@ class Store:
             raise
         return store
 
-    def append(self, facts: Sequence[Fact], at: float) -> list[Entry]:
+    def append(self, facts: Sequence[Fact], at: float) -> list[Entry]:  # noqa: C901 - a line for each kind of fact
         """Add facts that happened ``at`` epoch seconds, and update their jobs, in the open transaction.
 
         Returns them numbered, as the journal shows them (``public``), without a second end of a job that
@@ -115,6 +118,8 @@ class Store:
             self._update_session(fact, at)
         elif isinstance(fact, GroupFact):
             groups_store.keep(self._db, fact, at)
+        elif isinstance(fact, LoopFact):
+            pass  # a loop is its facts (``loops_reader.py``)
         elif (job_id := getattr(fact, "job_id", None)) is not None:
             self._update(job_id, fact, at)
         else:
@@ -223,6 +228,8 @@ class Store:
             return
         if changed is None:
             self._db.execute("DELETE FROM jobs WHERE job_id = ?", (job_id,))
+            if record is not None and record.group_id is not None:
+                groups_store.leave(self._db, record.group_id)
             return
         limits_store.count(self._db, record, changed, at)
         ledger_store.keep(self._db, record, changed, at)
@@ -252,6 +259,8 @@ class Store:
             if record is None or record.state.ended:
                 self._db.execute("DELETE FROM sessions WHERE session_id = ?", (fact.session_id,))
             return
+        if isinstance(fact, SessionSpent) and record is not None:
+            ledger_store.keep_turn(self._db, record, fact, at)
         changed = apply_session(record, fact, at)
         if changed is not None and changed is not record:
             limits_store.count_send(self._db, fact, changed, at)
@@ -305,10 +314,7 @@ def _owner(fact: Fact) -> str | None:
     """Return the job, session or group that a fact is listed with."""
     if isinstance(fact, AlarmFact):
         return alarms_store.owner(fact)
-    whose: str | None = (
-        getattr(fact, "job_id", None) or getattr(fact, "session_id", None) or getattr(fact, "group_id", None)
-    )
-    return whose
+    return next((one for name in ("job_id", *_OWNERS) if (one := getattr(fact, name, None))), None)
 
 
 def public(fact: Fact) -> Fact:

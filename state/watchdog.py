@@ -32,6 +32,7 @@ class Cause(StrEnum):
     PERMISSION = "permission-blocked"
     AUTH = "auth"
     GAVE_UP = "supervisor-gave-up"
+    BUDGET = "max_usd"
 
 
 CAUSE_STATES: dict[Cause, JobState] = {
@@ -44,6 +45,7 @@ CAUSE_STATES: dict[Cause, JobState] = {
     Cause.PERMISSION: JobState.PERMISSION_BLOCKED,
     Cause.AUTH: JobState.FAILED,
     Cause.GAVE_UP: JobState.FAILED,
+    Cause.BUDGET: JobState.FAILED,
 }
 """What each cause means if no better evidence comes. ``FINAL_GRACE`` has none: the final event decides."""
 

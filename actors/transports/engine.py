@@ -22,6 +22,7 @@ objects that the holder numbers, dates and appends to the session's ``events.jso
 ``{"type": "screen"}``  the terminal's content changed (``screen`` in the folder has it)
 
 and, of what it says and does, OSRC JSON lines (docs/lanes.md): ``start text thought tool tool_end usage retry``.
+``usage`` is of one turn unless ``of`` says ``process`` (since it was started) or ``conversation``.
 """
 
 from __future__ import annotations

@@ -69,6 +69,7 @@ def show(options: Globals, name: str) -> None:
         *(("verb " + verb.value, lane.verbs[verb].value) for verb in Verb if verb in lane.verbs),
         ("read-only by", _wall(lane)),
         ("skills", _skills(lane)),
+        ("keys", "; ".join(lane.own.told()) or "none of your environment"),
         ("homepage", lane.homepage),
         ("declared", lane.source),
     ]
@@ -123,6 +124,7 @@ def _object(lane: Lane, state: Readiness) -> dict[str, Any]:
         "read_only_wall": lane.wall.value,
         "skills": lane.skills.value,
         "mcp": lane.mcp,
+        "own_credentials": list(lane.own.told()),
         "effort": lane.effort.value,
         "tier": lane.default_tier.value,
         "billing": {"kind": lane.billing.kind, "plan": lane.billing.plan, "words": lane.billing.words},

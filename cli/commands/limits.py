@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import re
 import time
 from typing import Any
 
 import click
 
+from ..budgets import budgets
 from ..errors import CliError
 from ..gauges import gauge_name, gauge_source, gauge_words, gauges
 from ..options import Command, Globals, Group
@@ -19,6 +21,7 @@ from ..render.table import columns
 
 _PER_DAY = re.compile(r"(\d{1,7})/(?:day|d)", re.ASCII)
 _MOST = 1_000_000
+_AMOUNT = re.compile(r"(?:off|\$?(?P<usd>\d{1,6}(?:\.\d{1,4})?))(?:/(?P<per>day|job))?", re.ASCII)
 
 
 class PerDay(click.ParamType[int]):
@@ -69,6 +72,55 @@ def set_quota(options: Globals, lane: str, model: str, per_day: int, reset: str)
     _print(options, _change(options, body))
 
 
+class Amount(click.ParamType["tuple[float | None, str]"]):
+    """Money for a day or a job: ``5/day``, ``0.50/job``, ``off/day``."""
+
+    name = "amount"
+
+    def convert(
+        self,
+        value: Any,  # noqa: ANN401 - click's own signature
+        param: click.Parameter | None,
+        ctx: click.Context | None,
+    ) -> tuple[float | None, str]:
+        """Return USD (None: no bound) and ``day``, ``job`` or ``both``."""
+        if isinstance(value, tuple):
+            return value
+        found = _AMOUNT.fullmatch(str(value).strip().lower())
+        if found is None or (found["per"] is None and found["usd"] is not None):
+            self.fail(f"{str(value)[:40]!r} is no budget; write 5/day, 0.50/job or off.", param, ctx)
+        return None if found["usd"] is None else float(found["usd"]), found["per"] or "both"
+
+
+@limits.command("budget", cls=Command)
+@click.argument("amount", metavar="[AMOUNT/day|AMOUNT/job|off]", type=Amount(), required=False)
+@click.pass_obj
+def budget(options: Globals, amount: tuple[float | None, str] | None) -> None:
+    """Bound the cash, in USD, that a day's work or one job may cost; without AMOUNT show what is bound and spent.
+
+    It is kept before, not after: what would pass it is refused, and a job that spends cash is ended when one more
+    step like its last would. Delegates that tell their use only at the end can only be refused. Plans and local
+    models cost no cash. It is kept in config.toml (budget_day, budget_job).
+    """
+    if amount is not None:
+        from ...state.settings import config_file  # noqa: PLC0415 - only to write
+        from ...state.settings_file import set_in_config  # noqa: PLC0415 - as above
+
+        money, per = amount
+        for key in ("day", "job") if per == "both" else (per,):
+            set_in_config(config_file(os.environ), f"budget_{key}", None if money is None else f"{money:g}")
+    from ...state.reader import Reader  # noqa: PLC0415 - not for the other commands
+
+    with Reader(f"{Reach(options).root}/state.db") as reader:
+        found = budgets(reader, time.time())
+    if options.json:
+        answer_json({"budgets": found})
+    elif found:
+        answer("\n".join(columns([("WHAT", "STATE", "UNTIL", "WHY"), *map(_budget_row, found)])))
+    else:
+        answer("no budget is set: osrc limits budget 5/day")
+
+
 @limits.command("clear", cls=Command)
 @click.argument("lane", metavar="[LANE", required=False)
 @click.argument("model", metavar="[MODEL]]", required=False)
@@ -92,8 +144,6 @@ def _change(options: Globals, body: dict[str, Any]) -> dict[str, Any]:
 
 def _show(options: Globals) -> None:
     """Print what the state home says, read without a supervisor: it is in the store."""
-    import os  # noqa: PLC0415 - beside its only use
-
     from ...state.limits_reader import marks, quotas, rooms  # noqa: PLC0415 - not for the other two
     from ...state.limits_view import limits_object  # noqa: PLC0415 - as above
     from ...state.local_zone import local_zone  # noqa: PLC0415 - as above
@@ -103,13 +153,14 @@ def _show(options: Globals) -> None:
     with Reader(f"{Reach(options).root}/state.db") as reader:
         left = rooms(reader, quotas(reader), now, local_zone(os.environ))
         state = limits_object(marks(reader, now), left, now)
-        _print(options, state | {"gauges": gauges(reader, Reach(options).root, now)})
+        told = {"gauges": gauges(reader, Reach(options).root, now), "budgets": budgets(reader, now)}
+        _print(options, state | told)
 
 
 def _print(options: Globals, state: dict[str, Any]) -> None:
     now = time.time()
     if options.json:
-        told = {"gauges": state["gauges"]} if "gauges" in state else {}
+        told: dict[str, Any] = {name: state[name] for name in ("gauges", "budgets") if name in state}
         answer_json({"marks": state.get("marks", []), "quotas": state.get("quotas", []), **told})
         return
     rows = [("WHAT", "STATE", "UNTIL", "WHY")]
@@ -124,6 +175,7 @@ def _print(options: Globals, state: dict[str, Any]) -> None:
         why = "refused by the service" if spent else "used up" if quota["full"] else ""
         reset = _until(spent or quota["resets_at"], now)
         rows.append((what, word, reset, f"{why + ', ' if why else ''}reset {quota['reset']}"))
+    rows += map(_budget_row, state.get("budgets", ()))
     rows += [
         (gauge_name(gauge), gauge_words(gauge), _reset(gauge, now), gauge_source(gauge))
         for gauge in state.get("gauges", ())
@@ -132,6 +184,15 @@ def _print(options: Globals, state: dict[str, Any]) -> None:
         answer("no lane is marked down, and no quota is set")
         return
     answer("\n".join(columns(rows)))
+
+
+def _budget_row(row: dict[str, Any]) -> tuple[str, str, str, str]:
+    if row["per"] == "job":
+        return "cash of a job", f"at most ${row['usd']:.2f}", "", row["origin"]
+    least = "at least " if row["unknown_runs"] else ""
+    why = f"{row['unknown_runs']} runs cost what nobody knows; " if row["unknown_runs"] else ""
+    state = f"{least}~${row['spent_usd']:.4g} of ${row['usd']:.2f}"
+    return "cash of a day", state, _until(row["resets_at"], time.time()), f"{why}{row['origin']}"
 
 
 def _reset(gauge: dict[str, Any], now: float) -> str:

@@ -57,6 +57,7 @@ def plan_lines(plan: Mapping[str, Any]) -> list[str]:
         ("stdin", _word(plan, "stdin")),
         ("env set", " ".join(map(str, plan.get("env_set") or ())) or "-"),
         ("env removed", " ".join(map(str, plan.get("env_stripped") or ())) or "-"),
+        ("env withheld", " ".join(map(str, plan.get("env_withheld") or ())) or "-"),
         ("gate", _word(plan, "gate", limit=1000)),
         *(("disclosure", one_line(str(text), 1000)) for text in plan.get("disclosure") or ()),
         ("cost", _word(plan, "cost", "unknown")),

@@ -10,6 +10,7 @@ from pathlib import PurePath
 
 from ...messages.lane_events import FailureKind
 from ...messages.refusals import RefusalCode, Refused
+from .. import credentials
 from ..contract import (
     Billing,
     Ending,
@@ -66,6 +67,7 @@ def lane_of(command: str) -> Lane | Refused:
         summary=f"{PurePath(program).name} over the Agent Client Protocol.",
         install=f"Install {program}, or name it by an absolute path.",
         binary=program,
+        own=credentials.of_command(words),
         tested_versions=TESTED.get(PurePath(program).name, ()),
         sessions={"acp": partial(session, words)},
         plan=partial(plan, words),

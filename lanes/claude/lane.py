@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ...messages.vocabulary import Tier
+from .. import credentials
 from ..catalog.pools import CLAUDE_PLAN
 from ..contract import EffortSupport, Lane, Liveness, Parser, ProbeFacts, Readiness, Road, Task
 from ..failures import classify
@@ -67,6 +68,7 @@ LANE = Lane(
     mcp=True,
     resume=RESUME,
     sessions={"native": native, "acp": over, "pty": terminal},
+    own=credentials.CLAUDE,
     plan=plan,
     parser=parser,
     classify=classify,

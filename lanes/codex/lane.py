@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ...messages.vocabulary import Tier
+from .. import credentials
 from ..catalog.pools import CHATGPT_PLAN
 from ..contract import EffortSupport, Lane, Parser, ProbeFacts, Readiness, Road, Task
 from ..failures import classify
@@ -57,6 +58,7 @@ LANE = Lane(
     skills=Road.BUNDLE,
     resume=RESUME,
     sessions={"native": native, "acp": over, "pty": terminal},
+    own=credentials.CODEX,
     plan=plan,
     parser=parser,
     classify=classify,

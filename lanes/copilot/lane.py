@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ...messages.vocabulary import Tier
+from .. import credentials
 from ..catalog.pools import COPILOT_PLAN
 from ..contract import EffortSupport, Lane, Liveness, Parser, ProbeFacts, Readiness, Road, Task
 from ..failures import classify
@@ -70,6 +71,7 @@ LANE = Lane(
     sessions={"acp": over, "pty": terminal},
     own_servers=OWN_SERVERS,
     skills=Road.BUNDLE,
+    own=credentials.COPILOT,
     plan=plan,
     parser=parser,
     classify=classify,

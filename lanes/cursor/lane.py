@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...messages.lane_events import FailureKind
-from .. import failures
+from .. import credentials, failures
 from ..catalog.pools import CURSOR_PLAN
 from ..contract import Ending, Lane, Liveness, Parser, ProbeFacts, Readiness, Task, Wall
 from ..unseen import UNSEEN, readiness
@@ -59,6 +59,7 @@ LANE = Lane(
     liveness=Liveness(first_output_s=180.0),
     no_resume="it was not seen on a real cursor-agent",
     heeds=HEEDS,
+    own=credentials.CURSOR,
     plan=plan,
     parser=parser,
     classify=classify,

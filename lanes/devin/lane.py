@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...messages.lane_events import FailureKind
 from ...messages.vocabulary import Tier, Verb
-from .. import failures
+from .. import credentials, failures
 from ..catalog.pools import DEVIN_PLAN
 from ..contract import Ending, Lane, Listing, Liveness, Parser, ProbeFacts, Readiness, Task, Wall
 from ..listings import after_available
@@ -72,6 +72,7 @@ LANE = Lane(
     default_tier=Tier.CAPABLE,
     no_resume="`devin -c` takes the last one of the folder, whichever that is",
     listing=Listing(program=BINARY, argv=LIST, read=after_available),
+    own=credentials.DEVIN,
     plan=plan,
     parser=parser,
     classify=classify,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ...messages.vocabulary import Tier
+from .. import credentials
 from ..catalog.pools import FACTORY
 from ..contract import EffortSupport, Lane, Liveness, Parser, ProbeFacts, Readiness, Road, Task
 from ..failures import classify
@@ -66,6 +67,7 @@ LANE = Lane(
     sessions={"acp": over, "pty": terminal},
     heeds=HEEDS,
     skills=Road.BUNDLE,
+    own=credentials.DROID,
     plan=plan,
     parser=parser,
     classify=classify,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ...messages.refusals import Refused
 from ...messages.vocabulary import Tier
+from .. import credentials
 from ..catalog.pools import ANTIGRAVITY_PLAN
 from ..contract import (
     EffortSupport,
@@ -117,6 +118,7 @@ LANE = Lane(
     skills=Road.BUNDLE,
     road=road,
     no_bundle="it goes as text to Antigravity CLI (agy), of which it was not seen",
+    own=credentials.GEMINI,
     plan=plan,
     parser=parser,
     classify=classify,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .. import credentials
 from ..catalog.pools import OWN_PROVIDER
 from ..contract import Lane, Liveness, Parser, ProbeFacts, Readiness, Task, Wall
 from ..failures import classify
@@ -37,6 +38,7 @@ LANE = Lane(
     liveness=Liveness(streamed=False, stall_kill_floor_s=900.0),
     credential_files=CREDENTIALS,
     no_resume="it was not seen on a real hermes",
+    own=credentials.HERMES,
     plan=plan,
     parser=parser,
     classify=classify,

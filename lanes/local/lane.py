@@ -8,6 +8,7 @@ from dataclasses import replace
 from ...messages.lane_events import FailureKind, TurnEnded
 from ...messages.refusals import RefusalCode, Refused
 from ...messages.vocabulary import Tier, Verb
+from .. import credentials
 from ..contract import (
     Billing,
     Ending,
@@ -156,6 +157,7 @@ LANE = Lane(
     default_tier=Tier.BUDGET,
     no_resume="a server keeps none",
     no_bundle="its model reads files only where it was given hands",
+    own=credentials.LOCAL,
     plan=plan,
     parser=parser,
     classify=classify,

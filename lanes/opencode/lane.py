@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ...messages.vocabulary import Tier
+from .. import credentials
 from ..catalog.pools import OWN_PROVIDER
 from ..contract import EffortSupport, Lane, Liveness, Parser, ProbeFacts, Readiness, Road, Task, Wall
 from ..launching import cli_readiness
@@ -64,6 +65,7 @@ LANE = Lane(
     resume=RESUME,
     sessions={"acp": over, "pty": terminal},
     skills=Road.BUNDLE,
+    own=credentials.OPENCODE,
     plan=plan,
     parser=parser,
     classify=classify,

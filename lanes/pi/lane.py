@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ...messages.vocabulary import Tier
+from .. import credentials
 from ..catalog.pools import OWN_PROVIDER
 from ..contract import EffortSupport, Lane, Liveness, Parser, ProbeFacts, Readiness, Road, Task
 from ..failures import classify
@@ -80,6 +81,7 @@ LANE = Lane(
     sessions={"native": native, "pty": terminal},
     heeds=HEEDS,
     skills=Road.BUNDLE,
+    own=credentials.PI,
     plan=plan,
     parser=parser,
     classify=classify,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ...messages.vocabulary import Tier
+from .. import credentials
 from ..catalog.pools import OWN_PROVIDER
 from ..contract import EffortSupport, Lane, Liveness, Parser, ProbeFacts, Readiness, Road, Task
 from ..launching import cli_readiness
@@ -59,6 +60,7 @@ LANE = Lane(
     sessions={"acp": over, "pty": terminal},
     heeds=HEEDS,
     skills=Road.BUNDLE,
+    own=credentials.QWEN,
     plan=plan,
     parser=parser,
     classify=classify,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...messages.lane_events import FailureKind
-from .. import failures
+from .. import credentials, failures
 from ..catalog.pools import WARP
 from ..contract import Ending, Lane, Liveness, Parser, ProbeFacts, Readiness, Task, Wall
 from ..text import TextParser
@@ -54,6 +54,7 @@ LANE = Lane(
     billing=WARP,
     liveness=Liveness(streamed=False, stall_kill_floor_s=900.0),
     no_resume="its output names none",
+    own=credentials.WARP,
     plan=plan,
     parser=parser,
     classify=classify,

@@ -224,6 +224,8 @@ class FakeGateway:
             yield self.submit(body)
         elif kind == "view.jobs":
             yield self._views(body["selection"])
+        elif kind == "view.sessions":
+            yield {"kind": "session_views", "sessions": [], "omitted": 0}
         elif kind == "job.cancel":
             self.on_cancel(body)
             yield self._views(body["selection"])

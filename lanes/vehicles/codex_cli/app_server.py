@@ -265,7 +265,8 @@ class CodexTalk(BaseTalk):
     def _usage(self, total: Mapping[str, Any]) -> None:
         given, cached = as_count(total.get("inputTokens")), as_count(total.get("cachedInputTokens"))
         uncached = given if given is None or cached is None else max(0, given - cached)
-        self.tell("usage", input=uncached, cached_input=cached, output=as_count(total.get("outputTokens")))
+        output = as_count(total.get("outputTokens"))
+        self.tell("usage", of="conversation", input=uncached, cached_input=cached, output=output)
 
     def _end(self, turn: Mapping[str, Any]) -> None:
         self.drop_questions()

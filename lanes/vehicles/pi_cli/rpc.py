@@ -162,7 +162,7 @@ class PiTalk(BaseTalk):
         for ours, theirs in _USAGE.items():
             self._sums[ours] += as_count(usage.get(theirs)) or 0
         if any(self._sums.values()):
-            self.tell("usage", **self._sums)
+            self.tell("usage", of="process", **self._sums)
 
     def _tool_end(self, message: Mapping[str, Any]) -> None:
         failed = message.get("isError") is True

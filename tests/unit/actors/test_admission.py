@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 from fakes.state import facts_of_a_life, record, scratch_home
 from hypothesis import given
 from hypothesis import settings as limits
 from hypothesis import strategies as st
 from outsourcerer.actors.admission import HOUR_S, Admission, Floors, Launches, Room, look_at_room
+from outsourcerer.messages.facts import JobAccepted
+from outsourcerer.messages.job import Identity
 from outsourcerer.messages.refusals import RefusalCode
 from outsourcerer.state.settings import Settings
 from outsourcerer.state.store import Store
@@ -95,6 +99,30 @@ def test_a_new_supervisor_counts_what_the_store_knows(home):
     refused = launches.admit(few, at + 61)
     assert refused is not None
     assert "5 jobs were taken" in refused.message
+
+
+@pytest.mark.parametrize("attached", [False, True])
+def test_what_others_take_meanwhile_counts_at_once(home, attached):
+    store = Store.open(home.database, now=1.0)
+    at = record(1).accepted_at
+    few = settings(OSRC_LAUNCHES_PER_HOUR="4")
+    launches = Launches(home, attached=attached)
+    assert launches.admit(few, at + 1) is None
+    process = Identity(pid=os.getpid(), started=1.0, boot_id="b")
+    ours, theirs = (process, None) if attached else (None, process)
+
+    def accept(number: int, owner: Identity | None) -> None:
+        one = record(number).model_copy(update={"owner": owner, "accepted_at": at + 2})
+        store.append([JobAccepted(job_id=one.job_id, record=one)], at + 2)
+        store.commit()
+
+    accept(1, ours)  # this is the one that was counted already
+    accept(2, theirs)
+    accept(3, theirs)
+    assert launches.admit(few, at + 3) is None
+    assert launches.admit(few, at + 4) is not None
+    assert launches.admit(few, at + HOUR_S + 2.5) is None, "they are an hour old too"
+    store.close()
 
 
 @given(st.lists(st.floats(0, 3 * HOUR_S), min_size=1, max_size=60), st.integers(1, 8))

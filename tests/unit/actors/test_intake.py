@@ -38,6 +38,7 @@ class Desk:
             "HOME": str(self.user),
             "XDG_CONFIG_HOME": str(self.user / ".config"),
             "MY_TOKEN": SECRET,
+            "OSRC_PASS_ENV": "MY_TOKEN",
         }
 
     def draft(self, extra: dict[str, str] | None = None, /, **request) -> Draft | Refused:

@@ -27,6 +27,8 @@ KNOWN = {
     "actors/rehearsal_turn.py": ({"subprocess.Popen"}, "takes a permit"),
     # The shim, and what runs inside a delegate that was let through.
     "actors/shim.py": ({"os.fork", "os.execve"}, "only what spawn asked for"),
+    "actors/check_run.py": ({"subprocess.Popen"}, "the keeper of a check, which is a command of the person's own"),
+    "actors/check_keeper.py": ({"subprocess.Popen"}, "that command, on this machine; no work goes to a lane by it"),
     "actors/holder_main.py": ({"os.fork"}, "leaves its caller's session; whoever starts a holder needs a permit"),
     "actors/transports/child.py": ({"subprocess.Popen"}, "inside a holder"),
     "actors/transports/pty_posix.py": ({"pexpect.spawn"}, "inside a holder"),

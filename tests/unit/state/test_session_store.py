@@ -13,6 +13,7 @@ from outsourcerer.messages.session import (
     SessionLaunching,
     SessionObserved,
     SessionRecord,
+    SessionSpent,
     SessionStateChanged,
 )
 from outsourcerer.messages.vocabulary import SessionState
@@ -101,3 +102,20 @@ def test_a_live_session_without_its_holder_is_told_as_lost():
     assert derive({**held, "ending": "stopped"}, lambda *_: "gone")["reason"] == "stopped"
     assert derive({**held, "state": "exited"}, lambda *_: "gone")["state"] == "exited"
     assert not is_live({"state": "lost"})
+
+
+def test_a_turn_is_one_row_of_the_ledger_and_told_again_it_is_the_same(store, tmp_path):
+    first = record(1, paid="metered", pool="credits", model="m")
+    turn = SessionSpent(session_id=sid(1), turn=1, ok=True, model="m", tokens={"input": 5, "output": 7}, cash_usd=0.25)
+    plan = record(2, name="other", paid="plan", pool="a plan")
+    keep(store, SessionAccepted(session_id=sid(1), record=first), SessionAccepted(session_id=sid(2), record=plan))
+    keep(store, turn, turn, turn.model_copy(update={"turn": 2, "tokens": None, "cash_usd": None, "ok": False}))
+    keep(store, SessionSpent(session_id=sid(2), turn=1, ok=True))
+    keep(store, SessionSpent(session_id=sid(9), turn=1, ok=True))
+    with Reader(tmp_path / "state.db") as reader:
+        rows = reader.select("SELECT job_id, attempt, ok, spent, pool, cash_nano, known, output FROM ledger")
+    assert rows == [
+        (sid(1), 1, 1, "estimated", "credits", 250_000_000, 1, 7),
+        (sid(1), 2, 0, "unknown", "credits", 0, 0, 0),
+        (sid(2), 1, 1, "plan", "a plan", 0, 0, 0),
+    ]

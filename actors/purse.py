@@ -1,0 +1,104 @@
+"""Money budgets as they stand right now: what is in the ledger, and what runs have spent by estimate.
+
+A run is held from before it is taken until it is over, so that many at once can't all find the same money. May be
+used from any thread.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from datetime import UTC, tzinfo
+
+from ..lanes.catalog.listing import estimate
+from ..lanes.catalog.quoting import prompt_tokens, quote
+from ..lanes.evidence import Evidence
+from ..messages.job import JobRecord
+from ..messages.refusals import RefusalCode, Refused
+from ..state.budgets import CASH_KINDS, Budget, Spent, budget_of, enough, no_room, spent_since
+from ..state.errors import DamagedStore
+from ..state.home import Home
+from ..state.ledger import NANO
+from ..state.limits import day_of
+from ..state.settings import Settings
+from ..state.store import Reader
+from .base import log
+from .model_book import ModelBook
+
+HINT = "osrc limits shows it; more: osrc limits budget AMOUNT/day|AMOUNT/job|off"
+
+
+class Purse:
+    """See the module."""
+
+    def __init__(
+        self, home: Home, models: ModelBook, wall: Callable[[], float] = time.time, zone: tzinfo = UTC
+    ) -> None:
+        self._database = home.database
+        self._models = models
+        self._wall = wall
+        self._zone = zone
+        self._lock = threading.Lock()
+        self._held: dict[str, int] = {}
+        """Run → what it has spent by estimate."""
+
+    def admit(self, held: str, paid: str, model: str | None, prompt: str, settings: Settings) -> Refused | None:
+        """Hold under the name ``held`` what a run is estimated to cost at least, or refuse it. ``paid``: how it is."""
+        if paid not in CASH_KINDS:
+            return None
+        price = quote(self._models.listing().get(model or ""), prompt_tokens(prompt))
+        nano = None if price is None else round(price * NANO)
+        budget = budget_in(settings)
+        with self._lock:
+            why = no_room(budget, self._spent(budget), self._others(held), nano) if budget.bounds else None
+            if why is None:
+                self._held[held] = nano or 0
+                return None
+        return Refused(code=RefusalCode.BUDGET_SPENT, message=f"the budget has no room: {why}", hint=HINT)
+
+    def rename(self, held: str, name: str) -> None:
+        """Hold it under the name of what it became."""
+        with self._lock:
+            if (nano := self._held.pop(held, None)) is not None:
+                self._held[name] = nano
+
+    def spend(self, record: JobRecord, evidence: Evidence) -> str | None:
+        """Take into account what a run has used by now; return why it is to end, where it is."""
+        if record.cost.kind not in CASH_KINDS:
+            return None
+        price = estimate(self._models.listing().get(evidence.model or record.model or ""), evidence.usage)
+        price = evidence.cash_usd if price is None else price
+        if price is None:
+            return None
+        budget = budget_of(record.windows.get("budget_day"), record.windows.get("budget_job"))
+        held, so_far = record.job_id, round(price * NANO)
+        with self._lock:
+            before = self._held.get(held, 0)
+            self._held[held] = max(before, so_far)
+            if not budget.bounds or so_far <= before:
+                return None
+            return enough(budget, self._spent(budget), self._others(held), so_far, so_far - before)
+
+    def drop(self, held: str) -> None:
+        """Hold it no longer: it is over, and in the ledger, or it is not to be. Repeating it is harmless."""
+        with self._lock:
+            self._held.pop(held, None)
+
+    def _others(self, held: str) -> int:
+        return sum(nano for name, nano in self._held.items() if name != held)
+
+    def _spent(self, budget: Budget) -> Spent:
+        if budget.day is None:
+            return Spent()
+        try:
+            with Reader(self._database) as reader:
+                return spent_since(reader, day_of(self._wall(), self._zone)[0])
+        except DamagedStore as damage:
+            log.warning("what was spent today can't be read: %s", damage.message)
+            return Spent()
+
+
+def budget_in(settings: Settings) -> Budget:
+    """Return the budget that settings set; what nobody set bounds nothing."""
+    return budget_of(settings.number("budget_day"), settings.number("budget_job"))

@@ -1,0 +1,119 @@
+"""The purse: many at once never find the same money, what is over counts once, and a run that nears its end is ended."""
+
+import json
+import threading
+
+import pytest
+from fakes.state import NOW, job_id, record
+from outsourcerer.actors.model_book import LISTING, ModelBook
+from outsourcerer.actors.purse import Purse
+from outsourcerer.lanes.evidence import Evidence
+from outsourcerer.messages.facts import JobAccepted, JobEnded, JobSpawned
+from outsourcerer.messages.job import Cost, ExitStatus, TokenUsage
+from outsourcerer.messages.refusals import RefusalCode
+from outsourcerer.messages.vocabulary import JobState
+from outsourcerer.state.home import Home
+from outsourcerer.state.settings import Settings
+from outsourcerer.state.store import Store
+
+METERED = Cost(kind="metered")
+
+
+@pytest.fixture
+def home(tmp_path):
+    made = Home(tmp_path / "home")
+    made.preflight()
+    row = {"id": "vendor/m", "pricing": {"prompt": "0.000001", "completion": "0.00001"}}
+    (made.root / LISTING).write_text(json.dumps({"data": [row]}))
+    Store.open(made.database, now=NOW).close()
+    return made
+
+
+@pytest.fixture
+def purse(home):
+    return Purse(home, ModelBook(home), lambda: NOW)
+
+
+def priced(**budget):
+    return Settings.load({f"OSRC_BUDGET_{name.upper()}": str(usd) for name, usd in budget.items()}, None)
+
+
+def used(output):
+    return Evidence(model="vendor/m", usage=TokenUsage(input=0, output=output))
+
+
+def test_a_wave_does_not_find_the_same_money(purse):
+    taken = []
+    gate = threading.Barrier(16)
+
+    def want(number):
+        gate.wait()
+        if purse.admit(str(number), "metered", "vendor/m", "", priced(day=0.1)) is None:
+            taken.append(number)
+
+    threads = [threading.Thread(target=want, args=(number,)) for number in range(16)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(taken) == 5  # each is estimated at 2,000 tokens of 0.00001 USD
+    refused = purse.admit("late", "metered", "vendor/m", "", priced(day=0.1))
+    assert refused.code is RefusalCode.BUDGET_SPENT
+    assert "~$0.10 of $0.10 for today" in refused.message
+    purse.drop(str(taken[0]))
+    assert purse.admit("late", "metered", "vendor/m", "", priced(day=0.1)) is None
+
+
+@pytest.mark.parametrize("paid", ["plan", "free"])
+def test_what_costs_no_cash_is_never_refused(purse, paid):
+    assert purse.admit("x", paid, "vendor/m", "", priced(day=0, job=0)) is None
+
+
+def test_a_run_of_unknown_price_is_refused_only_where_all_is_spent(purse):
+    assert purse.admit("x", "unknown", "else", "", priced(day=0.01)) is None
+    assert purse.admit("y", "unknown", "else", "", priced(day=0)) is not None
+
+
+def test_what_is_over_is_read_from_the_ledger(home, purse):
+    store = Store.open(home.database, now=NOW)
+    life = [
+        JobAccepted(job_id=job_id(1), record=record(1, attempt=1, cost=METERED)),
+        JobSpawned(job_id=job_id(1), shim=None, delegate=None),
+        JobEnded(
+            job_id=job_id(1),
+            state=JobState.DONE,
+            exit=0,
+            exit_status=ExitStatus(code=0),
+            cost=Cost(kind="metered", cash_usd=0.09, measured=True),
+        ),
+    ]
+    store.append(life, NOW)
+    store.commit()
+    store.close()
+    assert purse.admit("x", "metered", "vendor/m", "", priced(day=0.1)) is not None
+    assert purse.admit("x", "metered", "vendor/m", "", priced(day=0.12)) is None
+    tomorrow = Purse(home, ModelBook(home), lambda: NOW + 86400)
+    assert tomorrow.admit("x", "metered", "vendor/m", "", priced(day=0.1)) is None
+
+
+def test_a_run_is_ended_before_it_passes_its_budget(purse):
+    one = record(1, cost=METERED, windows={"budget_job": 0.1})
+    assert purse.spend(one, used(4000)) is None
+    assert purse.spend(one, used(4000)) is None, "nothing more was used"
+    said = purse.spend(one, used(8000))
+    assert said == "~$0.08 of $0.10 for a job spent, and one more step would pass it"
+
+
+def test_what_others_use_counts_for_the_day(purse):
+    terms = {"cost": METERED, "windows": {"budget_day": 0.1}}
+    first, second = record(1, **terms), record(2, **terms)
+    assert purse.spend(first, used(4000)) is None
+    assert purse.spend(second, used(3000)) is None
+    assert purse.spend(second, used(5000)) is not None
+    purse.drop(first.job_id)
+    assert purse.spend(second, used(5500)) is None
+
+
+def test_a_plan_is_not_held_to_a_budget(purse):
+    one = record(1, cost=Cost(kind="plan"), windows={"budget_job": 0.0, "budget_day": 0.0})
+    assert purse.spend(one, used(10**9)) is None
