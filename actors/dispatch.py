@@ -10,7 +10,7 @@ import json
 import os
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, assert_never
 
 from pydantic import ValidationError
@@ -163,7 +163,7 @@ class Dispatcher:
         finally:
             self.activity.end()
 
-    def _answer(self, body: Mapping[str, Any]) -> Iterator[Reply]:  # noqa: C901, PLR0912  one flat match
+    def _answer(self, body: Mapping[str, Any]) -> Iterator[Reply]:  # noqa: C901, PLR0912, PLR0915  one flat match
         try:
             command = COMMAND.validate_python(body)
         except ValidationError as error:

@@ -84,7 +84,7 @@ class Store:
             raise
         return store
 
-    def append(self, facts: Sequence[Fact], at: float) -> list[Entry]:  # noqa: C901 - a line for each kind of fact
+    def append(self, facts: Sequence[Fact], at: float) -> list[Entry]:
         """Add facts that happened ``at`` epoch seconds, and update their jobs, in the open transaction.
 
         Returns them numbered, as the journal shows them (``public``), without a second end of a job that
