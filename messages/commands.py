@@ -10,6 +10,7 @@ from .alarm import HeartbeatCommand
 from .base import Message
 from .fleet import ViewFleet
 from .group import FanoutRequest, GroupId
+from .history import HistoryImport
 from .job import JobRequest
 from .loop import LoopCancel, LoopResume, LoopStart
 from .session import SessionCommand
@@ -214,6 +215,7 @@ Command = Annotated[
     | QueuePause
     | QueueResume
     | JobTellOutcome
+    | HistoryImport
     | ViewAdvice
     | ViewJobs
     | FollowJobs

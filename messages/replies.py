@@ -11,6 +11,7 @@ from .base import Observation
 from .commands import Hello
 from .facts import Entry
 from .fleet import FleetView
+from .history import HistoryKept
 from .refusals import Refused
 
 JobObject = dict[str, Any]
@@ -275,6 +276,7 @@ Reply = Annotated[
     | OutcomeKept
     | HeartbeatState
     | BearingsView
+    | HistoryKept
     | SupervisorState
     | Stopping
     | Refused,

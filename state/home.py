@@ -45,6 +45,9 @@ _OURS = _MARKS | {
     "bearings.json",
     "unwatched.json",
     "wakes",
+    "parity.json",
+    "parity.lock",
+    "supervisor.token",
 }
 """So is one that holds nothing but these: it was left half made."""
 

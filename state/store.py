@@ -23,10 +23,11 @@ from pydantic import ValidationError
 from ..messages.alarm import AlarmFact
 from ..messages.facts import Entry, Fact, GaugesRead, JobAccepted, JobEnded, JobHopped, JobOutcome, JobRemoved
 from ..messages.group import GroupFact
+from ..messages.history import HistoryImported
 from ..messages.job import JobRecord
 from ..messages.loop import LoopFact
 from ..messages.session import LimitsObserved, SessionFact, SessionRecord, SessionRemoved, SessionSpent
-from . import alarms_store, groups_store, ledger_store, limits_store, outcomes
+from . import alarms_store, groups_store, history_store, ledger_store, limits_store, outcomes
 from .errors import DamagedStore, from_os_error, printable
 from .files import FILES, Files
 from .reader import Reader, refuse_irregular
@@ -98,32 +99,39 @@ class Store:
                 if isinstance(fact, JobEnded) and not fact.revises and self._has_ended(fact.job_id):
                     continue  # an actor that crashed after it had said so: its successor judged anew
                 shown = public(fact)
+                job_id = getattr(fact, "job_id", None)
                 cursor = self._db.execute(_INSERT_FACT, (at, _owner(fact), fact.kind, shown.model_dump_json()))
                 entries.append(Entry.model_construct(seq=cursor.lastrowid or 0, at=at, fact=shown))
-                self._keep(fact, at)
+                self._count(fact, at)
+                self._fold(fact, job_id, at)
         except TROUBLE as error:
             self.rollback()
             raise from_sqlite_error(error, self._path) from error
         return entries
 
-    def _keep(self, fact: Fact, at: float) -> None:
-        """Do what a fact says, in the open transaction."""
-        if isinstance(fact, GaugesRead | LimitsObserved):
-            ledger_store.keep_gauges(self._db, fact, at)
-        if isinstance(fact, JobOutcome):
-            outcomes.keep(self._db, fact, at)
+    def _fold(self, fact: Fact, job_id: str | None, at: float) -> None:
+        """Update the table of whatever a fact is about."""
+        if isinstance(fact, SessionFact):
+            self._update_session(fact, at)
         elif isinstance(fact, AlarmFact):
             alarms_store.keep(self._db, fact, at)
-        elif isinstance(fact, SessionFact):
-            self._update_session(fact, at)
         elif isinstance(fact, GroupFact):
             groups_store.keep(self._db, fact, at)
         elif isinstance(fact, LoopFact):
             pass  # a loop is its facts (``loops_reader.py``)
-        elif (job_id := getattr(fact, "job_id", None)) is not None:
+        elif job_id is not None:
             self._update(job_id, fact, at)
         else:
             limits_store.keep(self._db, fact, at)
+
+    def _count(self, fact: Fact, at: float) -> None:
+        """Write what a fact tells the books."""
+        if isinstance(fact, GaugesRead | LimitsObserved):
+            ledger_store.keep_gauges(self._db, fact, at)
+        elif isinstance(fact, HistoryImported):
+            history_store.keep(self._db, fact)
+        elif isinstance(fact, JobOutcome):
+            outcomes.keep(self._db, fact, at)
 
     def commit(self) -> None:
         """Make everything appended since the last commit durable. Without any, nothing happens.
@@ -311,7 +319,7 @@ class Store:
 
 
 def _owner(fact: Fact) -> str | None:
-    """Return the job, session or group that a fact is listed with."""
+    """Return the job, session, group or loop that a fact is listed with."""
     if isinstance(fact, AlarmFact):
         return alarms_store.owner(fact)
     return next((one for name in ("job_id", *_OWNERS) if (one := getattr(fact, name, None))), None)
