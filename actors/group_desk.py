@@ -143,6 +143,7 @@ class GroupDesk:
             records = tuple(record for record, _ in made)
             taken = self._record(request, most, _preferred(drafts) is None, records, refused, owner)
             self._keep(drafts, records)
+            self.services.vigil.launched(drafts[0].settings, drafts[0].environment)
             answer = ask(self.services.directory.find("jobs"), SubmitGroup(taken, records), ASK_S)
         finally:
             if answer is not True and not (isinstance(answer, Refused) and answer.code is RefusalCode.SUPERVISOR_BUSY):
@@ -156,7 +157,6 @@ class GroupDesk:
         for _, folder in made:
             keep_promise(folder)
         _forget(request, self.services.home.spool_dir)
-        self.services.vigil.launched(drafts[0].settings, drafts[0].environment)
         return GroupIsAccepted(group=self._object(request.group_id) or {})
 
     def _create(self, one: Draft, group: tuple[str, int], owner: Identity | None) -> tuple[JobRecord, JobFolder]:

@@ -122,6 +122,7 @@ class SessionDesk:
         record, folder = create_session(draft, self.services.home, umask=self.services.umask)
         folder.write_json(PLAN, draft.plan.model_dump(mode="json"))
         named = request.name is not None
+        self.services.vigil.launched(draft.settings, draft.environment)
         answer = ask(self.services.directory.find("sessions"), StartSession(record, named), ASK_S)
         if isinstance(answer, Refused):
             if answer.code is not RefusalCode.SUPERVISOR_BUSY:
@@ -130,7 +131,6 @@ class SessionDesk:
         return self._accepted(answer, draft)
 
     def _accepted(self, record: SessionRecord, draft: SessionDraft) -> Reply:
-        self.services.vigil.launched(draft.settings, draft.environment)
         return SessionIsAccepted(session=self._object(record.model_dump(mode="json")), plan=draft.plan)
 
     def _asked_before(self, session_id: str) -> Reply | None:
@@ -168,6 +168,7 @@ class SessionDesk:
             folder, draft, self.services.home, attempt=attempt, first=record.given + 1, umask=self.services.umask
         )
         again = RelaunchSession(record.session_id, attempt, command.effort)
+        self.services.vigil.launched(draft.settings, draft.environment)
         answer = ask(self.services.directory.find("sessions"), again, ASK_S)
         return answer if isinstance(answer, Refused) else self._accepted(answer, draft)
 

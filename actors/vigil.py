@@ -30,9 +30,9 @@ class Vigil:
         self._directory = directory
 
     def launched(self, settings: Settings, environment: Mapping[str, str]) -> None:
-        """A job or session was taken: arm the heartbeat with what its caller says, unless they said not to.
+        """A job or session is about to be taken: arm the heartbeat with what its caller says, unless they said not to.
 
-        A sink that can't be one is logged: what was taken goes on.
+        A sink that can't be one is logged: what was asked for goes on.
         """
         if not watches(settings):
             return

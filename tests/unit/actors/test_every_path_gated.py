@@ -53,7 +53,7 @@ NEVER = {
     "status", "watch", "wait", "events", "result", "logs", "explain", "classify", "cancel", "pause",
     "cleanup", "gc", "supervisor", "models", "advise", "mode", "outcome", "estimate", "suggest", "brief", "tap",
     "fleet", "lanes", "skill", "hook", "limits", "tab", "consent", "posture", "sanitize", "config", "completion",
-    "help", "import", "parity",
+    "help", "import", "parity", "bearings", "rundown", "heartbeat",
 }  # fmt: skip
 """Commands that start no delegate."""
 

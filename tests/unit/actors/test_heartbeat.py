@@ -99,6 +99,7 @@ class Bench:
 
     def armed(self, arming=WAKE):
         self.beat.tell(Launched(arming))
+        self.ask(Acknowledge(()))  # answered behind it
         eventually(lambda: self.read(beat) is not None)
 
     def read(self, what):
