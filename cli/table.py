@@ -65,6 +65,7 @@ COMMANDS: Final[dict[str, Row]] = {
     "second-opinion": Row(
         "Crews and loops", "second_opinion", "second_opinion", "One question, several makers' models: what stands."
     ),
+    "image": Row("Work", "image", "image", "Have an image made; the path of its file."),
     "advise": Row("Choose and pay", "advise", "advise", "Which model and lane a task should go to, and why."),
     "mode": Row("Choose and pay", "mode", "mode", "How work is handed on: auto, manual or hybrid."),
     "outcome": Row("Choose and pay", "outcome", "outcome", "Whether a job's result passed, failed or was reverted."),

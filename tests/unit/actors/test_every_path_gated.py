@@ -38,6 +38,7 @@ GATED = {
     "cont": "job.submit",
     "retry": "job.submit",
     "fanout": "each member is drafted as job.submit drafts one",
+    "image": "Codex: job.submit; a service: image_service.ask needs a permit",
     "second-opinion": "fanout.submit for the panel, job.submit for the judge",
     "second": "the same",
     "resume": "what waited has passed the gate, and asks it again at its launch",
