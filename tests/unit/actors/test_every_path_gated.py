@@ -39,6 +39,8 @@ GATED = {
     "retry": "job.submit",
     "fanout": "each member is drafted as job.submit drafts one",
     "image": "Codex: job.submit; a service: image_service.ask needs a permit",
+    "crew": "fanout.submit for its members; the check is the person's own command",
+    "best-of": "fanout.submit for the tries, job.submit for the judge",
     "second-opinion": "fanout.submit for the panel, job.submit for the judge",
     "second": "the same",
     "resume": "what waited has passed the gate, and asks it again at its launch",
