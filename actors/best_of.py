@@ -11,7 +11,9 @@ from typing import Any
 
 from ..lanes.values import clip
 from ..messages.refusals import Refused
+from ..state.errors import printable
 from ..state.files import read_private, write_private
+from .check_files import look_at_check
 from .check_run import Check, CheckResult, Verdict, run_check
 from .crew_run import Candidate, told
 from .git import GitError, git
@@ -30,7 +32,7 @@ class Try:
 
     candidate: Candidate
     verdict: str
-    """passed, red, unchecked, nothing, not_done or failed; ``unchecked`` also where no check was asked for."""
+    """passed, red, check_changed, nothing, not_done, failed; ``unchecked`` where no check was asked for."""
     why: str | None = None
     files: int = 0
     lines: int = 0
@@ -86,7 +88,9 @@ def least(tries: Sequence[Try]) -> Try:
     return min(tries, key=lambda one: one.lines)
 
 
-def _weighed(folder: Path, record: Mapping[str, Any], one: Candidate, environment: Mapping[str, str]) -> Try:
+def _weighed(  # noqa: PLR0911  one reason not to win after the other
+    folder: Path, record: Mapping[str, Any], one: Candidate, environment: Mapping[str, str]
+) -> Try:
     if not one.ended_well:
         return Try(one, "not_done", f"its job ended {one.state}")
     if one.worktree is None or one.branch is None:
@@ -108,10 +112,23 @@ def _weighed(folder: Path, record: Mapping[str, Any], one: Candidate, environmen
     shown = clip(diff, SHOWN)
     if not record.get("check"):
         return Try(one, "unchecked", None, files, lines, shown)
+    own = _own_check(tree, span, record)
+    if own and not record.get("may_change_check"):
+        why = f"it changes what the check consists of: {', '.join(map(printable, own[:5]))}"
+        return Try(one, "check_changed", why, files, lines, shown)
     result = _check(folder, record, one, environment)
     verdict = {Verdict.PASSED: "passed", Verdict.FAILED: "red"}.get(result.verdict, "failed")
     why = None if verdict == "passed" else f"the check {result.words()}"
     return Try(one, verdict, why, files, lines, shown, told(result))
+
+
+def _own_check(tree: Worktree, span: str, record: Mapping[str, Any]) -> list[str]:
+    """Return the files that were there before, were changed, and are a part of the check."""
+    inner = str(record["inner"])
+    words = ("diff", "--no-renames", "--name-only", "--diff-filter=MTD", "-z", span)
+    changed = {os.fsdecode(path) for path in git(tree.root, *inside(tree), *words).out.split(b"\0") if path}
+    parts = look_at_check(str(record["check"]), os.path.normpath(Path(tree.path, inner)))
+    return sorted(changed.intersection(os.path.normpath(Path(inner, path)) for path in parts))
 
 
 def _check(folder: Path, record: Mapping[str, Any], one: Candidate, environment: Mapping[str, str]) -> CheckResult:

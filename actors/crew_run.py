@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,6 +17,7 @@ from typing import Any
 from ..messages.refusals import RefusalCode, Refused
 from ..state.errors import printable
 from ..state.files import read_private, write_private
+from .check_files import Look, changes, look_at_check
 from .check_run import Check, CheckResult, Verdict, run_check
 from .git import GitError, ask_git, git
 from .integration import Clash, Integration, Nothing, Squashed
@@ -30,12 +30,6 @@ RECORD = "crew.json"
 TAIL = 2000
 """Characters of a failed check's output that are kept with the verdict."""
 NAMED = 20
-MOST_WORDS = 1000
-_SCRIPTS = (".sh", ".bash", ".bats")
-_BEFORE_SCRIPTS = frozenset(
-    {";", "&&", "||", "|", "(", "!", "sh", "bash", "dash", "zsh", "node", "ruby", "perl", "make"}
-)
-
 Tell = Callable[[str], None]
 
 
@@ -96,7 +90,6 @@ class Crew:
             "base": tree.base,
         }
         kept |= {"worktree": tree.path, "branch": tree.branch, "head": tree.base, "baseline": None, "members": []}
-        kept["check_files"] = _files_of(str(terms["check"]), root, os.path.relpath(planned.cwd, tree.path))
         return cls(place, {**kept, "landed": None, "why": None, **terms})
 
     @classmethod
@@ -200,6 +193,7 @@ class Crew:
     def _brought(self, bench: Integration, one: Candidate, environment: Mapping[str, str]) -> dict[str, Any]:
         own = Worktree(path=one.worktree or "", branch=one.branch or "", base=self.kept["base"])
         settle_worktree(own, f"{one.summary}\n\nWhat job {one.job_id} left uncommitted.\n")
+        before = look_at_check(self.kept["check"], self.kept["cwd"])
         found = bench.squash(own.branch, f"{one.summary}\n\nJob {one.job_id} of {self.kept['group_id']}.\n")
         match found:
             case Nothing():
@@ -211,13 +205,14 @@ class Crew:
                 why = f"it conflicts with {' and '.join(before[:5]) or 'the base'} in {paths}"
                 return {"verdict": "conflict", "why": why, "conflicts": sides}
             case Squashed():
-                return self._graded(bench, one, found, environment)
+                return self._graded(bench, one, found, before, environment)
 
     def _graded(
         self,
         bench: Integration,
         one: Candidate,
         found: Squashed,
+        before: Look,
         environment: Mapping[str, str],
     ) -> dict[str, Any]:
         row: dict[str, Any] = {"changed": [*found.changed, *found.added][:200]}
@@ -225,7 +220,7 @@ class Crew:
             bench.back_to(self.kept["head"])
             kinds = ", ".join(found.secrets[:5])
             return row | {"verdict": "secret", "why": f"it would commit a secret value: {kinds}"}
-        own = [path for path in found.changed if path in self.kept["check_files"]]
+        own = changes(before, look_at_check(self.kept["check"], self.kept["cwd"]))
         if own and not self.kept.get("may_change_check"):
             bench.back_to(self.kept["head"])
             paths = ", ".join(map(printable, own[:5]))
@@ -246,26 +241,6 @@ class Crew:
         given = without_secrets(environment) | {"PWD": cwd}
         wanted = Check(self.kept["check"], cwd, given, float(self.kept["check_timeout_s"]))
         return run_check(self.folder / "checks" / name, wanted)
-
-
-def _files_of(command: str, root: str, inner: str) -> list[str]:
-    """Return the files of the repository that a check runs, as far as its words tell, relative to its root.
-
-    ``inner`` is the folder in it that the check runs in. A file that it only looks at is what the work is about.
-    """
-    try:
-        words = shlex.split(command, posix=True)
-    except ValueError:
-        words = command.split()
-    found = []
-    before = ";"
-    for word in words[:MOST_WORDS]:
-        runs = before in _BEFORE_SCRIPTS or word.startswith("./") or word.endswith(_SCRIPTS)
-        before = before if word.startswith("-") else word
-        path = Path(root, inner, word)
-        if runs and "\0" not in word and not word.startswith("/") and path.is_file():
-            found.append(os.path.normpath(Path(inner, word)))
-    return list(dict.fromkeys(found))
 
 
 def told(result: CheckResult) -> dict[str, Any]:

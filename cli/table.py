@@ -45,6 +45,7 @@ COMMANDS: Final[dict[str, Row]] = {
     "bg": Row("Work", "bg", "bg", "The same, detached: prints the job's id."),
     "continue": Row("Work", "again", "again", "Go on with the conversation of an earlier job."),
     "retry": Row("Work", "retry", "retry", "Have an ended job's task done anew, perhaps elsewhere."),
+    "loop": Row("Crews and loops", "loop", "loop", "Work that is checked, and repeated until the check passes."),
     "status": Row("Watch", "status", "status", "Jobs and their states, newest first."),
     "watch": Row("Watch", "follow", "watch", "A job's life, a line at each change."),
     "wait": Row("Watch", "follow", "wait", "Wait for jobs to end; the exit code tells how."),
@@ -87,5 +88,7 @@ COMMANDS: Final[dict[str, Row]] = {
     "tap": Row("Set up", "tap", "tap", "The Claude plan's gauges from your own status line."),
     "completion": Row("Set up", "completion", "completion", "The completion script for bash, zsh or fish."),
     "mcp": Row("Hosts", "mcp", "mcp", "These commands as tools of an AI host (MCP server)."),
+    "skill": Row("Hosts", "skill", "skill", "The skill and plugin for AI hosts: where they are."),
+    "hook": Row("Hosts", "hook", "hook", "What the plugin's hooks run."),
     "help": Row("Set up", "topics", "help_command", "Help for a command or a topic."),
 }

@@ -10,6 +10,7 @@ from .base import Message
 from .fleet import ViewFleet
 from .group import FanoutRequest, GroupId
 from .job import JobRequest
+from .loop import LoopCancel, LoopResume, LoopStart
 from .session import SessionCommand
 from .vocabulary import Effort, JobState
 
@@ -219,6 +220,9 @@ Command = Annotated[
     | SessionCommand
     | FanoutSubmit
     | FanoutCancel
+    | LoopStart
+    | LoopCancel
+    | LoopResume
     | LimitsSet
     | LimitsClear
     | ViewLimits

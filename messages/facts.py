@@ -13,6 +13,7 @@ from pydantic import Field, TypeAdapter
 from .base import Observation
 from .group import FanoutAccepted, FanoutCancelRequested, FanoutEnded, FanoutMemberReleased
 from .job import Attempted, Cost, ExitStatus, Identity, JobId, JobRecord, Progress
+from .loop import LoopAccepted, LoopCancelRequested, LoopEnded, LoopResumed, LoopStepBegan, LoopStepEnded
 from .session import GaugeWindow, SessionFact
 from .vocabulary import JobState
 
@@ -279,6 +280,12 @@ Fact = Annotated[
     | FanoutMemberReleased
     | FanoutCancelRequested
     | FanoutEnded
+    | LoopAccepted
+    | LoopStepBegan
+    | LoopStepEnded
+    | LoopCancelRequested
+    | LoopResumed
+    | LoopEnded
     | LaneDown
     | LaneUp
     | QuotaSet

@@ -38,6 +38,7 @@ _OURS = _MARKS | {
     "models.json",
     "lane-memory.json",
     "fanout",
+    "loops",
     "cloud-consent",
     "lane-posture",
 }
@@ -109,6 +110,10 @@ class Home:
     def session_dir(self, session_id: str) -> Path:
         """Return the folder of one session. ``session_id`` must be a valid id: it becomes a path."""
         return self.root / "sessions" / session_id
+
+    def loop_dir(self, loop_id: str) -> Path:
+        """The folder of one loop."""
+        return self.root / "loops" / loop_id
 
     def job_dir(self, job_id: str) -> Path:
         """Return the folder of one job. ``job_id`` must be a valid id: it becomes a path."""

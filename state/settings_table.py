@@ -186,7 +186,7 @@ _LOOKING = (
     _count("explain_evidence_lines", 20, "lines of evidence that explain shows", "lines"),
     _number("job_ttl_days", 3, "age after which gc removes finished jobs; 0: never by itself", "days"),
     _count("auto_gc_max", 20, "jobs that one automatic gc removes; 0: there is none", "jobs"),
-    _flag("blind_turn_guard", True, "remind of unwatched jobs at the end of a turn", effective=False),
+    _flag("blind_turn_guard", True, "the plugin's Stop hook names unwatched jobs at the end of a turn"),
     _number("blind_turn_snapshot_max_age", 600, "age of what that reminder believes", effective=False),
 )
 

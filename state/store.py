@@ -23,6 +23,7 @@ from pydantic import ValidationError
 from ..messages.facts import Entry, Fact, GaugesRead, JobAccepted, JobEnded, JobHopped, JobOutcome, JobRemoved
 from ..messages.group import GroupFact
 from ..messages.job import JobRecord
+from ..messages.loop import LoopFact
 from ..messages.session import LimitsObserved, SessionFact, SessionRecord, SessionRemoved, SessionSpent
 from . import groups_store, ledger_store, limits_store, outcomes
 from .errors import DamagedStore, from_os_error, printable
@@ -38,6 +39,8 @@ __all__ = ["Reader", "Store", "public"]
 BUSY_S = 5.0
 """How long to wait for another writer before giving up."""
 
+_OWNERS = ("session_id", "group_id", "loop_id")
+"""By which field a fact names what it is about, where that is no job."""
 _INSERT_FACT = "INSERT INTO facts (at, job_id, kind, body) VALUES (?, ?, ?, ?)"
 _SAVE_JOB = """
 INSERT INTO jobs (job_id, label, group_id, state, accepted_at, ended, record) VALUES (?, ?, ?, ?, ?, ?, ?)
@@ -80,7 +83,7 @@ class Store:
             raise
         return store
 
-    def append(self, facts: Sequence[Fact], at: float) -> list[Entry]:
+    def append(self, facts: Sequence[Fact], at: float) -> list[Entry]:  # noqa: C901 - a line for each kind of fact
         """Add facts that happened ``at`` epoch seconds, and update their jobs, in the open transaction.
 
         Returns them numbered, as the journal shows them (``public``), without a second end of a job that
@@ -95,7 +98,7 @@ class Store:
                     continue  # an actor that crashed after it had said so: its successor judged anew
                 shown = public(fact)
                 job_id = getattr(fact, "job_id", None)
-                owner = job_id or getattr(fact, "session_id", None) or getattr(fact, "group_id", None)
+                owner = job_id or next((one for name in _OWNERS if (one := getattr(fact, name, None))), None)
                 cursor = self._db.execute(_INSERT_FACT, (at, owner, fact.kind, shown.model_dump_json()))
                 entries.append(Entry.model_construct(seq=cursor.lastrowid or 0, at=at, fact=shown))
                 if isinstance(fact, GaugesRead | LimitsObserved):
@@ -106,6 +109,8 @@ class Store:
                     self._update_session(fact, at)
                 elif isinstance(fact, GroupFact):
                     groups_store.keep(self._db, fact, at)
+                elif isinstance(fact, LoopFact):
+                    pass  # a loop is its facts (``loops_reader.py``)
                 elif job_id is not None:
                     self._update(job_id, fact, at)
                 else:

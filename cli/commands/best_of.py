@@ -33,6 +33,7 @@ _WINS = ("passed", "unchecked")
 @click.argument("words", metavar="N TASK", nargs=-1)
 @click.option("--check", metavar="CMD", help="The command whose exit status says whether a try is good.")
 @click.option("--check-timeout", type=Duration(days=1), default=_CHECK_S, metavar="S", help="Its time (300 s).")
+@click.option("--may-change-check", is_flag=True, help="Also a try that changes what the check consists of may win.")
 @click.option("--judge", metavar="M", help="The model that chooses among the good ones.")
 @click.option("--rubric", metavar="FILE", help="What it judges by (without --judge: the strongest model here does).")
 @click.option("--resume", metavar="GID", help="Go on with the judging of tries that were begun before.")
@@ -75,7 +76,9 @@ def _begun(options: Globals, reach: Reach, words: tuple[str, ...], flags: dict[s
     reach.channel()  # it makes the state home
     group_id = new_group_id()
     folder = groups.folder_for(reach, group_id, None)
-    terms = {key: flags[key] for key in ("check", "judge")} | {"check_timeout_s": flags["check_timeout"]}
+    terms = {key: flags[key] for key in ("check", "judge", "may_change_check")} | {
+        "check_timeout_s": flags["check_timeout"]
+    }
     terms |= {"rubric": _rubric(flags["rubric"]), "task": task[: 64 * 1024], "judged": _judged(flags)}
     record = plan_tries(folder, folder_of(flags["cwd"]), terms)
     if isinstance(record, Refused):

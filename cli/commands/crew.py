@@ -39,7 +39,7 @@ class _Crew(TaskGroup):
 @click.option("--check", metavar="CMD", help="The command whose exit status says whether the work is good.")
 @click.option("--check-timeout", type=Duration(days=1), default=CHECK_S, metavar="S", help="Its time (300 s).")
 @click.option("--red", is_flag=True, help="The check may be red before: a member is to make it green.")
-@click.option("--may-change-check", is_flag=True, help="Keep also work that changes a file that the check names.")
+@click.option("--may-change-check", is_flag=True, help="Keep also work that changes what the check consists of.")
 @click.option("--integrate/--no-integrate", default=True, help="Move your branch at the end (default), or leave it.")
 @member_options
 @click.option("--verb", type=click.Choice(("edit", "yolo")), default="edit", help="What members may do (edit).")
