@@ -200,9 +200,9 @@ class Crew:
                 return {"verdict": "nothing", "why": "it changed nothing"}
             case Clash(conflicts=conflicts):
                 paths = ", ".join(printable(clash.path) for clash in conflicts[:NAMED])
-                before = [row["label"] for row in self.kept["members"] if row["verdict"] == "kept"]
+                earlier = [row["label"] for row in self.kept["members"] if row["verdict"] == "kept"]
                 sides = [{"path": c.path, "ours": c.ours, "theirs": c.theirs} for c in conflicts]
-                why = f"it conflicts with {' and '.join(before[:5]) or 'the base'} in {paths}"
+                why = f"it conflicts with {' and '.join(earlier[:5]) or 'the base'} in {paths}"
                 return {"verdict": "conflict", "why": why, "conflicts": sides}
             case Squashed():
                 return self._graded(bench, one, found, before, environment)
