@@ -118,8 +118,8 @@ def _weighed(  # noqa: PLR0911  one reason not to win after the other
         return Try(one, "check_changed", why, files, lines, shown)
     result = _check(folder, record, one, environment)
     verdict = {Verdict.PASSED: "passed", Verdict.FAILED: "red"}.get(result.verdict, "failed")
-    words = None if verdict == "passed" else f"the check {result.words()}"
-    return Try(one, verdict, words, files, lines, shown, told(result))
+    ended = None if verdict == "passed" else f"the check {result.words()}"
+    return Try(one, verdict, ended, files, lines, shown, told(result))
 
 
 def _own_check(tree: Worktree, span: str, record: Mapping[str, Any]) -> list[str]:
