@@ -44,6 +44,7 @@ from ..messages.commands import (
 from ..messages.facts import FACT, Entry
 from ..messages.fleet import ViewFleet
 from ..messages.group import FanoutRequest
+from ..messages.history import HistoryImport
 from ..messages.loop import LoopCancel, LoopResume, LoopStart
 from ..messages.refusals import RefusalCode, Refused
 from ..messages.replies import (
@@ -197,10 +198,10 @@ class Dispatcher:
                 yield self._loops.answer(command)
             case SessionStart() | SessionSend() | SessionSteer() | SessionRelaunch() | SessionStop() | ViewSessions():
                 yield self._sessions.answer(command)
-            case JobTellOutcome(job=job):
-                with Reader(self.services.home.database) as reader:
-                    found = resolve(reader, (job,))
-                yield outcome_telling.tell(command, found, self.services)
+            case JobTellOutcome():
+                yield self._told(command)
+            case HistoryImport():
+                yield outcome_telling.keep_history(command, self.services)
             case ViewAdvice():
                 yield self._advice(command)
             case ViewFleet():
@@ -245,6 +246,11 @@ class Dispatcher:
             if isinstance(answer, Refused):
                 return answer
         return self._views(command.selection)
+
+    def _told(self, command: JobTellOutcome) -> Reply:
+        with Reader(self.services.home.database) as reader:
+            found = resolve(reader, (command.job,))
+        return outcome_telling.tell(command, found, self.services)
 
     # --- looking
 

@@ -21,6 +21,7 @@ from ..messages.facts import (
     JobOutcome,
 )
 from ..messages.group import FanoutAccepted, FanoutCancelRequested, GroupRecord
+from ..messages.history import HistoryImported
 from ..messages.internal import CancelJob, CancelNoticed, FactsCommitted, FactsRefused, JobFinished
 from ..messages.job import JobId, JobRecord
 from ..messages.refusals import RefusalCode, Refused
@@ -33,7 +34,7 @@ from ..state.job_machine import REVOCABLE
 from ..state.restart_budget import RestartBudget
 from ..state.store import Reader
 from .attempt import keep_promise
-from .base import Handle, Query, ReplyPort, log, start
+from .base import NOT_DONE, Handle, Query, ReplyPort, log, start
 from .cleaning import remove_folders, tidy
 from .group_names import GroupSeen, JobMoved, Release
 from .job import Job
@@ -49,7 +50,7 @@ from .tree import end_tree, in_background
 
 LOST = 100
 """How many of the newest jobs of each revocable state are looked at again at the start."""
-ANSWER_S = 3.0
+ANSWER_S = 10.0
 """How long a stop waits for commits that somebody waits for."""
 WAKE_LOOK_S = 60.0
 """How often it is looked whether the time of a job that waits for a limit has come."""
@@ -88,9 +89,12 @@ class Cancel:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """Gateway → Jobs: journal this of an ended job. Answered ``True`` once it is on disk, or refused."""
+    """Gateway → Jobs: journal this of an ended job, or of runs of another tool.
 
-    fact: JobOutcome
+    Answered ``True`` once it is on disk, or refused.
+    """
+
+    fact: JobOutcome | HistoryImported
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,6 +267,8 @@ class Jobs(Supervisor):
     def receive_own(self, message: object) -> None:  # noqa: C901, PLR0912, PLR0915  one flat match
         """One flat match over what Jobs can be told."""
         match message:
+            case _ if self._leaving is not None and self.query is not None:
+                self.reply(NOT_DONE)  # the next supervisor is asked; those who asked before are waited for
             case Submit(record=record):
                 self._submit(record)
             case SubmitGroup():

@@ -18,7 +18,6 @@ it kept.
 from __future__ import annotations
 
 import os
-import socket
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,7 +29,7 @@ from .base import Handle, Stop, log, start
 from .crews import Crews
 from .dispatch import Dispatcher
 from .fleet_watcher import FleetWatcher
-from .gateway import Gateway
+from .gateway import Gateway, Listener
 from .jobs import Jobs
 from .journal import Append, Journal
 from .limits import Limits
@@ -64,7 +63,7 @@ class Root(Supervisor):
         services: Services,
         store: Store,
         dispatcher: Dispatcher,
-        listener: socket.socket | None,
+        listener: Listener | None,
         max_jobs: int,
         idle_exit_s: float,
         **common: Any,  # noqa: ANN401  the base class's

@@ -33,7 +33,15 @@ FAMILIES: Final = (
 )
 """The groups of the help, in order. One that has no command is not shown."""
 
-SYNONYMS: Final[dict[str, str]] = {"cont": "continue", "deals": "suggest", "second": "second-opinion"}
+PARITY_HOSTS: Final = ("codex", "droid", "cursor", "hermes")
+"""Tools that older scripts name in one word with the command."""
+
+SYNONYMS: Final[dict[str, str]] = {
+    "cont": "continue",
+    "deals": "suggest",
+    "second": "second-opinion",
+    **{f"parity-{host}": "parity" for host in PARITY_HOSTS},
+}
 """Words that older scripts know, which the help does not list."""
 
 COMMANDS: Final[dict[str, Row]] = {
@@ -85,7 +93,9 @@ COMMANDS: Final[dict[str, Row]] = {
     "config": Row("Set up", "config", "config", "Settings: show, get, set, path."),
     "doctor": Row("Set up", "doctor", "doctor", "Check this machine; say what to fix."),
     "canary": Row("Set up", "canary", "canary", "Whether the CLIs here still are what was tested."),
+    "import": Row("Set up", "importing", "import_", "Take over what the predecessor kept."),
     "tap": Row("Set up", "tap", "tap", "The Claude plan's gauges from your own status line."),
+    "parity": Row("Hosts", "parity", "parity", "Your skills and MCP servers for your other AI tools."),
     "completion": Row("Set up", "completion", "completion", "The completion script for bash, zsh or fish."),
     "mcp": Row("Hosts", "mcp", "mcp", "These commands as tools of an AI host (MCP server)."),
     "skill": Row("Hosts", "skill", "skill", "The skill and plugin for AI hosts: where they are."),

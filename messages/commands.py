@@ -9,6 +9,7 @@ from pydantic import Field, TypeAdapter
 from .base import Message
 from .fleet import ViewFleet
 from .group import FanoutRequest, GroupId
+from .history import HistoryImport
 from .job import JobRequest
 from .loop import LoopCancel, LoopResume, LoopStart
 from .session import SessionCommand
@@ -213,6 +214,7 @@ Command = Annotated[
     | QueuePause
     | QueueResume
     | JobTellOutcome
+    | HistoryImport
     | ViewAdvice
     | ViewJobs
     | FollowJobs

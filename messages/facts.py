@@ -12,6 +12,7 @@ from pydantic import Field, TypeAdapter
 
 from .base import Observation
 from .group import FanoutAccepted, FanoutCancelRequested, FanoutEnded, FanoutMemberReleased
+from .history import HistoryImported
 from .job import Attempted, Cost, ExitStatus, Identity, JobId, JobRecord, Progress
 from .loop import LoopAccepted, LoopCancelRequested, LoopEnded, LoopResumed, LoopStepBegan, LoopStepEnded
 from .session import GaugeWindow, SessionFact
@@ -273,6 +274,7 @@ Fact = Annotated[
     | JobHeld
     | JobOutcome
     | JobRemoved
+    | HistoryImported
     | QueuePaused
     | QueueResumed
     | SessionFact

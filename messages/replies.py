@@ -10,6 +10,7 @@ from .base import Observation
 from .commands import Hello
 from .facts import Entry
 from .fleet import FleetView
+from .history import HistoryKept
 from .refusals import Refused
 
 JobObject = dict[str, Any]
@@ -272,6 +273,7 @@ Reply = Annotated[
     | FleetView
     | AdviceView
     | OutcomeKept
+    | HistoryKept
     | SupervisorState
     | Stopping
     | Refused,

@@ -41,6 +41,9 @@ _OURS = _MARKS | {
     "loops",
     "cloud-consent",
     "lane-posture",
+    "parity.json",
+    "parity.lock",
+    "supervisor.token",
 }
 """So is one that holds nothing but these: it was left half made."""
 

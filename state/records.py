@@ -40,6 +40,7 @@ from ..messages.facts import (
     SupervisorStopped,
 )
 from ..messages.group import FanoutAccepted, FanoutCancelRequested, FanoutEnded, FanoutMemberReleased
+from ..messages.history import HistoryImported
 from ..messages.job import Attempted, Cost, JobRecord, Progress
 from ..messages.loop import LoopFact
 from ..messages.session import SessionFact
@@ -72,6 +73,7 @@ def apply(record: JobRecord | None, fact: Fact, at: float) -> JobRecord | None: 
             | QuotaCleared()
             | QuotaExhausted()
             | JobOutcome()
+            | HistoryImported()
             | FanoutAccepted()
             | FanoutCancelRequested()
             | FanoutEnded()

@@ -134,6 +134,11 @@ _SUPERVISOR = (
     _flag("external_send", False, "allow session reply to type into claimed terminals that are not ours"),
     _number("session_idle", 86400, "a session that nothing was asked of for so long is ended; 0: never"),
     _number("idle_exit", 600, "the supervisor leaves after so long without a job or a client; 0: never"),
+    _flag(
+        "loopback",
+        False,
+        "the supervisor listens at a port of this machine, not at a local socket (always so on Windows)",
+    ),
     _flag("no_daemon", False, "run the supervisor inside each command"),
     _flag("bg_no_detach", False, "the older name for no_daemon on bg", effective=False),
 )
