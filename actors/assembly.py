@@ -35,6 +35,9 @@ from .spawner import Spawner
 READY_S = 60.0
 """Adopting thousands of jobs on a slow disk takes its time."""
 
+ASKED = ("limits", "jobs", "crews", "sessions", "fleet")
+"""The parts that requests are for: one that is not there yet would be taken for one that is being restarted."""
+
 
 @dataclass(slots=True, kw_only=True)
 class Assembly:
@@ -120,8 +123,20 @@ def assemble(
         idle_exit_s=settings.number("idle_exit") or 0.0,
     )
     assembly = Assembly(services=services, dispatcher=dispatcher, root=root, clock=clock, notices=notices)
-    if not services.ready.wait(READY_S):
+    if not _stands(services):
         assembly.stop("shutdown", timeout_s=5.0)
         assembly.close()
         raise StateError("state_damaged", "the supervision tree did not come up", f"see {home.log_file}")
     return assembly
+
+
+def _stands(services: Services) -> bool:
+    """Wait until orphans are adopted and every part can be asked; False where that does not come about in time."""
+    deadline = time.monotonic() + READY_S
+    if not services.ready.wait(READY_S):
+        return False
+    while any(services.directory.find(part) is None for part in ASKED):
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.002)
+    return True

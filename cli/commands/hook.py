@@ -16,8 +16,8 @@ from ..options import Command, Globals
 from ..output import answer, flush
 from ..render.plain import one_line
 
-BOUND_S = 5.0
-"""After so long the process leaves, whatever it waits for. Claude Code gives a hook of the plugin 10 s."""
+BOUND_S = 10.0
+"""After so long the process leaves, whatever it waits for. Claude Code gives a hook of the plugin 15 s."""
 
 CHARS = 3000
 """A hook's words go into the session's context: few of them."""
@@ -36,6 +36,7 @@ def hook(options: Globals, event: str) -> int:
     session-start prints what osrc brief does, shortly. stop names jobs that run and that nobody has looked at
     (OSRC_UNWATCHED_AFTER; OSRC_BLIND_TURN_GUARD=0: never).
     """
+    options.quiet = True
     guard = threading.Timer(BOUND_S, os._exit, (exit_codes.DONE,))
     guard.daemon = True
     guard.start()
@@ -87,9 +88,11 @@ def read_hint(root: str) -> object:
 
     try:
         with os.fdopen(open_regular(f"{root}/unwatched.json"), "rb") as file:
-            return json.loads(file.read(INPUT_LIMIT))
-    except (OSError, ValueError, RecursionError):
+            hint = json.loads(file.read(INPUT_LIMIT))
+        os.kill(int(hint["pid"]), 0)  # a supervisor that was killed says nothing of now
+    except (OSError, ValueError, TypeError, KeyError, RecursionError, OverflowError):
         return None
+    return hint
 
 
 def unwatched(hint: object, now: float, after: float) -> list[tuple[str, float]]:

@@ -44,7 +44,7 @@ def host(world: World, *words: str, **environ: str) -> subprocess.CompletedProce
     """Run a host's CLI in the world's repository, to its end."""
     return subprocess.run(
         [str(folder() / "bin" / words[0]), *words[1:]],
-        env=world.environ | environ,
+        env=world.environ | {"MCP_TIMEOUT": "120000"} | environ,
         cwd=world.repo,
         stdin=subprocess.DEVNULL,
         capture_output=True,
@@ -83,6 +83,7 @@ def test_codex_drives_the_mcp_server(make_world: Any) -> None:
     server = served(world)
     place = world.root / "home" / ".codex" / "config.toml"
     rows = [f"{key} = {json.dumps(server[key])}" for key in ("command", "args")]
+    rows.append("startup_timeout_sec = 120")
     rows.append("required = true")  # else the first turn may begin before its tools are there (seen: codex 0.171.0)
     rows += ["[mcp_servers.osrc.env]", *(f"{key} = {json.dumps(value)}" for key, value in server["env"].items())]
     place.write_text(place.read_text() + "\n[mcp_servers.osrc]\n" + "\n".join(rows) + "\n")

@@ -7,6 +7,7 @@ import json
 import os
 import re
 import shlex
+import subprocess
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -14,9 +15,11 @@ from typing import Any
 
 import click
 import outsourcerer
+import outsourcerer.cli.commands.hook as hooks
 import pytest
+from fakes.osrc_process import environment
 from outsourcerer.cli.app import cli
-from outsourcerer.cli.commands.hook import CHARS, read_hint, stop_words, unwatched
+from outsourcerer.cli.commands.hook import BOUND_S, CHARS, read_hint, stop_words, unwatched
 from outsourcerer.cli.main import run
 from outsourcerer.cli.options import Globals
 from outsourcerer.cli.plugin_place import launcher, plugin_root, skill_folder
@@ -116,7 +119,7 @@ def test_the_hooks_run_the_entry_point_in_bounded_time() -> None:
         assert (program, command) == ("sh", "hook")
         assert script.replace("${CLAUDE_PLUGIN_ROOT}", plugin_root()) == launcher()
         parse(f"osrc hook {event}")
-        assert row["timeout"] <= 10
+        assert BOUND_S < row["timeout"] <= 15
 
 
 # --- hooks
@@ -126,6 +129,7 @@ def test_the_hooks_run_the_entry_point_in_bounded_time() -> None:
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in ("OUTSOURCERER_DEPTH", "OSRC_DEPTH", "OSRC_UNWATCHED_AFTER", "OSRC_BLIND_TURN_GUARD", "OSRC_LAUNCHER"):
         monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(hooks, "BOUND_S", 600.0)  # it would end this very process
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     monkeypatch.setenv("OSRC_HOME", str(tmp_path / "home"))
@@ -145,7 +149,7 @@ def hook(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], ev
 
 
 def leave(home: Path, *rows: Any, at: float = 0.0) -> None:
-    (home / "unwatched.json").write_text(json.dumps({"at": at, "pid": 1, "jobs": rows}))
+    (home / "unwatched.json").write_text(json.dumps({"at": at, "pid": os.getpid(), "jobs": rows}))
 
 
 def test_a_session_starts_with_a_glance(home: Path, monkeypatch, capsys) -> None:
@@ -197,6 +201,19 @@ def test_neither_a_broken_home_nor_settings_make_a_hook_fail(home: Path, monkeyp
     monkeypatch.setenv("OSRC_HOME", "/dev/null/home")
     for event in ("session-start", "stop"):
         hook(monkeypatch, capsys, event)
+
+
+def test_a_hook_leaves_though_its_host_never_says_anything(home: Path) -> None:
+    program = (
+        "import sys, outsourcerer.cli.commands.hook as hooks; hooks.BOUND_S = 0.2; "
+        "from outsourcerer.cli.main import run; sys.exit(run(['hook', 'stop']) + 9)"
+    )
+    process = subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE, env=environment(home))
+    try:
+        assert process.wait(60) == 0  # by the guard: its end by itself would be 9
+    finally:
+        process.kill()
+        process.communicate()
 
 
 def test_a_pipe_in_place_of_the_hint_is_not_waited_for(home: Path) -> None:
