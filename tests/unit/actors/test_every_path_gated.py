@@ -38,6 +38,7 @@ GATED = {
     "cont": "job.submit",
     "retry": "job.submit",
     "fanout": "each member is drafted as job.submit drafts one",
+    "fleet": "name is job.submit",
     "loop": "each lap is a job.submit; what its check runs is a command of the person's own",
     "second-opinion": "fanout.submit for the panel, job.submit for the judge",
     "second": "the same",
@@ -52,7 +53,7 @@ GATED = {
 NEVER = {
     "status", "watch", "wait", "events", "result", "logs", "explain", "classify", "cancel", "pause",
     "cleanup", "gc", "supervisor", "models", "advise", "mode", "outcome", "estimate", "suggest", "brief", "tap",
-    "fleet", "lanes", "skill", "hook", "limits", "tab", "consent", "posture", "sanitize", "config", "completion",
+    "lanes", "skill", "hook", "limits", "tab", "consent", "posture", "sanitize", "config", "completion",
     "help", "import", "parity",
 }  # fmt: skip
 """Commands that start no delegate."""
