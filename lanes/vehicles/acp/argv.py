@@ -8,6 +8,7 @@ from ....messages.refusals import RefusalCode, Refused
 from ....messages.vocabulary import Verb
 from ...contract import Host, Launch, Posture, Task
 from ...launching import NESTING, prompt_bytes
+from .waiting import quiet_s
 
 MODULE = "outsourcerer.actors.delegates.acp_agent"
 """Named, not imported: lanes plan a process, they don't know its code."""
@@ -21,10 +22,11 @@ VERBS: Mapping[Verb, Posture] = {
 """No ``research``: the protocol has no word for a sandbox."""
 
 
-def launch(task: Task, host: Host, agent: tuple[str, ...]) -> Launch | Refused:
+def launch(task: Task, host: Host, agent: tuple[str, ...], *, first_output_s: float | None = None) -> Launch | Refused:
     """Return the launch of one prompt turn of ``agent`` (its command, an absolute program first).
 
     The prompt goes over stdin; a value is one item with its option, because it may start with a dash.
+    ``first_output_s`` is the lane's own (``Liveness``).
     """
     if task.verb not in VERBS:
         return Refused(
@@ -35,7 +37,7 @@ def launch(task: Task, host: Host, agent: tuple[str, ...]) -> Launch | Refused:
     prompt = prompt_bytes(task.prompt)
     if isinstance(prompt, Refused):
         return prompt
-    options = [f"--verb={task.verb}"]
+    options = [f"--verb={task.verb}", f"--quiet={quiet_s(host.environment, first_output_s):g}"]
     if task.model is not None:
         options.append(f"--model={task.model}")
     if task.servers:

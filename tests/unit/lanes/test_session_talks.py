@@ -101,6 +101,31 @@ def test_codex_is_interrupted_even_before_its_turn_has_an_id() -> None:
     assert [event["failure"] for event in drained(talk) if event["type"] == "end"] == ["interrupted"]
 
 
+PAUSE = (
+    "2026-11-30T16:15:10.327266Z  WARN codex_core::responses_retry: stream disconnected - retrying sampling request "
+    "(1/5 in 3599.9s)... retries=1 sampling_error=exceeded retry limit, last status: 429 Too Many Requests"
+)
+
+
+def test_codex_is_not_left_to_sleep_until_a_limit_ends() -> None:
+    talk = codex_at_work()
+    talk.logged(PAUSE.replace("3599.9s", "2.1s"))
+    talk.logged(PAUSE.replace("codex_core::responses_retry", "another"))
+    assert sent(talk) == []
+    talk.logged(PAUSE)
+    talk.logged(PAUSE)
+    (stop,) = sent(talk)
+    assert stop["method"] == "turn/interrupt"
+    talk.heard({"id": stop["id"], "result": {}})
+    talk.heard({"method": "turn/completed", "params": {"turn": {"status": "interrupted"}}})
+    told = drained(talk)
+    assert [row["type"] for row in told] == ["end", "state"]
+    assert (told[0]["ok"], told[0]["failure"]) == (False, "plan-limit")
+    assert told[0]["until"] == pytest.approx(1796058909.3, abs=1)
+    talk.logged(PAUSE)
+    assert sent(talk) == []  # no turn runs
+
+
 def test_codex_takes_a_model_and_an_effort_with_the_next_turn() -> None:
     talk = codex(effort="low", conversation="t1")
     talk.set_model(4, "gpt-6-sol")
@@ -230,6 +255,27 @@ def acp_at_work() -> AcpTalk:
     assert prompt["params"]["prompt"] == [{"type": "text", "text": "go"}]
     assert kinds(talk) == ["working"]
     return talk
+
+
+SPENT = "[API Error: You have exhausted your daily quota on this model.]"
+
+
+def test_an_agent_that_complains_of_its_plan_and_says_nothing_ends_its_turn() -> None:
+    talk = acp_at_work()
+    talk.logged("some news about quotas in general")
+    assert sent(talk) == []
+    talk.logged(SPENT)
+    assert [row["method"] for row in sent(talk)] == ["session/cancel"]
+    talk.heard({"id": 4, "result": {"stopReason": "cancelled"}})
+    ends = [row for row in drained(talk) if row["type"] == "end"]
+    assert [(row["ok"], row["failure"]) for row in ends] == [(False, "plan-limit")]
+
+
+def test_what_an_agent_prints_beside_a_turn_that_has_begun_is_nobodys_word() -> None:
+    talk = acp_at_work()
+    talk.heard(said("I read: "))
+    talk.logged(SPENT)
+    assert sent(talk) == []
 
 
 def update(**fields: Any) -> dict[str, Any]:
