@@ -73,6 +73,10 @@ class Talk(Protocol):
         """Switch the effort."""
         ...
 
+    def set_mode(self, number: int, mode: str) -> None:
+        """Switch what it may do without asking (a ``SessionMode`` word)."""
+        ...
+
 
 class BaseTalk:
     """What every conversation does: gather, tell states and deliveries, keep the open questions."""
@@ -111,6 +115,10 @@ class BaseTalk:
 
     def logged(self, line: str) -> None:
         """Take a line of what it says on stderr, without control sequences. Most say nothing of use there."""
+
+    def set_mode(self, number: int, mode: str) -> None:
+        """Refuse: most have none."""
+        self.delivery(number, "refused", f"this program has no mode {mode}: it lets nobody choose what it asks about")
 
     def named(self, *, model: str | None = None, conversation: str | None = None) -> None:
         """Tell a model or conversation when it is a new one."""

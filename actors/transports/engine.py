@@ -126,6 +126,10 @@ class Engine(Protocol):
         """Switch the effort (an ``Effort`` word)."""
         ...
 
+    def set_mode(self, number: int, mode: str) -> None:
+        """Switch what it may do without asking (a ``SessionMode`` word)."""
+        ...
+
     def close(self) -> None:
         """Ask the delegate to leave (close its stdin, its own exit command). It may not: the holder ends its tree."""
         ...

@@ -75,6 +75,11 @@ class PipedEngine:
         self._talk.set_effort(number, effort)
         self._flush()
 
+    def set_mode(self, number: int, mode: str) -> None:
+        """Switch what it may do without asking."""
+        self._talk.set_mode(number, mode)
+        self._flush()
+
     def close(self) -> None:
         """Close its stdin, behind what is still to be written."""
         self._child.write(b"", self._child.close_stdin)

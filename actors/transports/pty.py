@@ -156,6 +156,11 @@ class PtyEngine:
         self._conduct.set_effort(number, effort)
         self._look_in(0.0)
 
+    def set_mode(self, number: int, mode: str) -> None:
+        """Say that nobody but the person does that here."""
+        self._conduct.set_mode(number, mode)
+        self._look_in(0.0)
+
     def attach(self, connection: socket.socket, rows: int, columns: int) -> None:
         """Show the live terminal to somebody."""
         self._viewers.add(connection, columns, rows)

@@ -103,6 +103,15 @@ class AcpTalk(BaseTalk):
         params = {"sessionId": self._session, "configId": option[0], "value": option[1]}
         self._request("session/set_config_option", params, number, effort)
 
+    def set_mode(self, number: int, mode: str) -> None:
+        """Switch to the agent's own mode of that meaning."""
+        name = policy.mode_of(self._opened, mode)
+        if name is None:
+            there = ", ".join(policy.modes_there(self._opened)[:20]) or "it has none"
+            self.delivery(number, "refused", f"this agent has no mode that means {mode} ({there})")
+            return
+        self._request("session/set_mode", {"sessionId": self._session, "modeId": name}, number, mode)
+
     def heard(self, message: Mapping[str, Any]) -> None:
         """Take one message."""
         method, params = message.get("method"), as_object(message.get("params"))
@@ -224,6 +233,10 @@ class AcpTalk(BaseTalk):
             self._opened = {**self._opened, "configOptions": result["configOptions"]}
         if number == 0:
             self._next(method)
+            return
+        if method == "session/set_mode":
+            self.tell("switched", mode=value)
+            self.delivery(number, "done")
             return
         is_effort = method == "session/set_config_option" and _effort_option(self._opened, value) is not None
         self.tell("switched", **{"effort" if is_effort else "model": value})

@@ -42,6 +42,13 @@ TOOLS: Mapping[str, str] = {
     "mcpToolCall": "other",
     "webSearch": "read",
 }
+MODES: Mapping[str, tuple[str, str]] = {
+    "plan": ("never", "readOnly"),
+    "ask": ("on-request", "readOnly"),
+    "edits": ("on-request", "workspaceWrite"),
+    "yolo": ("never", "dangerFullAccess"),
+}
+"""A session's mode → approvals and sandbox. ``never`` in the read-only sandbox: what would change something fails."""
 _ENDED_WELL = "completed"
 
 
@@ -57,8 +64,8 @@ class CodexTalk(BaseTalk):
         self._counter = 0
         self._thread: str | None = None
         self._turn_id: str | None = None
-        self._next: dict[str, str] = {}
-        """What the next turn is to set: model, effort."""
+        self._next: dict[str, Any] = {}
+        """What the next turn is to set: model, effort, mode."""
         self._text: str | None = None
         self._stop_at_once = 0
         self._asleep: Asleep | None = None
@@ -109,6 +116,13 @@ class CodexTalk(BaseTalk):
         """Switch the effort from the next turn on."""
         self._next["effort"] = effort
         self.tell("switched", effort=effort)
+        self.delivery(number, "done", "from the next turn on")
+
+    def set_mode(self, number: int, mode: str) -> None:
+        """Switch sandbox and approvals from the next turn on."""
+        approval, sandbox = MODES[mode]
+        self._next |= {"approvalPolicy": approval, "sandboxPolicy": {"type": sandbox}}
+        self.tell("switched", mode=mode)
         self.delivery(number, "done", "from the next turn on")
 
     def heard(self, message: Mapping[str, Any]) -> None:

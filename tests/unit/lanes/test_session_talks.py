@@ -278,6 +278,75 @@ def test_what_an_agent_prints_beside_a_turn_that_has_begun_is_nobodys_word() -> 
     assert sent(talk) == []
 
 
+@pytest.mark.parametrize(
+    ("there", "words"),
+    [
+        (("plan", "default", "auto-edit", "yolo", "auto"), {"plan": "plan", "ask": "default", "edits": "auto-edit"}),
+        (("normal", "spec", "auto-low", "auto-high"), {"plan": "spec", "ask": "normal", "yolo": "auto-high"}),
+        (("read-only", "auto", "full-access"), {"ask": "read-only", "edits": None, "yolo": "full-access"}),
+        (("plan", "act"), {"plan": "plan", "ask": "act", "edits": None, "yolo": None}),
+    ],
+)
+def test_an_agents_own_mode_of_that_meaning_is_set(there: tuple[str, ...], words: dict[str, str | None]) -> None:
+    for mode, name in words.items():
+        talk = acp()
+        sent(talk)
+        modes = {"currentModeId": "other", "availableModes": [{"id": one} for one in there]}
+        talk.heard({"id": 2, "result": {"sessionId": "s1", "modes": modes}})
+        for request in sent(talk):
+            talk.heard({"id": request["id"], "result": {}})
+        drained(talk)
+        talk.set_mode(7, mode)
+        if name is None:
+            (refused,) = drained(talk)
+            assert (refused["state"], refused["number"]) == ("refused", 7)
+            assert there[0] in refused["reason"]
+            continue
+        (request,) = sent(talk)
+        assert (request["method"], request["params"]["modeId"]) == ("session/set_mode", name)
+        talk.heard({"id": request["id"], "result": {}})
+        assert drained(talk) == [
+            {"type": "switched", "mode": mode},
+            {"type": "delivery", "number": 7, "state": "done"},
+        ]
+
+
+def test_codex_takes_a_mode_with_the_next_turn() -> None:
+    for mode, (approval, sandbox) in {
+        "plan": ("never", "readOnly"),
+        "ask": ("on-request", "readOnly"),
+        "edits": ("on-request", "workspaceWrite"),
+        "yolo": ("never", "dangerFullAccess"),
+    }.items():
+        talk = codex()
+        talk.set_mode(5, mode)
+        assert drained(talk)[0] == {"type": "switched", "mode": mode}
+        talk.send(6, "x")
+        (start,) = sent(talk)
+        assert start["params"]["approvalPolicy"] == approval
+        assert start["params"]["sandboxPolicy"] == {"type": sandbox}
+
+
+def test_claude_is_told_its_mode_and_may_refuse_it() -> None:
+    talk = ClaudeTalk({})
+    for mode, name in {"plan": "plan", "ask": "manual", "edits": "acceptEdits", "yolo": "bypassPermissions"}.items():
+        talk.set_mode(5, mode)
+        (asked,) = sent(talk)
+        assert asked["request"] == {"subtype": "set_permission_mode", "mode": name}
+        good = mode != "yolo"
+        response = {"request_id": asked["request_id"], "subtype": "success" if good else "error", "error": "Cannot set"}
+        talk.heard({"type": "control_response", "response": response})
+        told = drained(talk)
+        assert told[-1]["state"] == ("done" if good else "refused")
+        assert ({"type": "switched", "mode": mode} in told) is good
+
+
+def test_a_program_without_modes_says_so() -> None:
+    talk = PiTalk({})
+    talk.set_mode(5, "plan")
+    assert [(row["state"], row["number"]) for row in drained(talk)] == [("refused", 5)]
+
+
 def update(**fields: Any) -> dict[str, Any]:
     return {"method": "session/update", "params": {"sessionId": "s1", "update": fields}}
 
