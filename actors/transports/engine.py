@@ -153,5 +153,6 @@ ENGINES: Mapping[str, str] = {
     "pi": "piped:PiEngine",
     "acp": "piped:AcpEngine",
     "pty": "pty:PtyEngine",
+    "tmux": "pty_tmux:TmuxEngine",
 }
 """The word in a launch → module in this package and class. Loaded by the one holder that needs it."""

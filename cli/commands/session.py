@@ -207,7 +207,7 @@ def effort(options: Globals, words: tuple[str, ...]) -> int:
         raise click.UsageError(f"{word[:40]!r} is no effort: {', '.join(known.value for known in Effort)}.")
     reach = Reach(options)
     found = meant(reach, words[0] if len(words) == 2 else None)
-    if found["transport"] != "pty":
+    if found["transport"] not in ("pty", "tmux"):
         return parts.steer(options, reach, found, {"op": "effort", "effort": word})
     return _anew(options, reach, found, word)
 

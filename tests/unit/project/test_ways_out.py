@@ -37,6 +37,7 @@ KNOWN = {
         {"subprocess.run"},
         "a CLI's version; it types into a claimed pane only, after an opt-in and the gate",
     ),
+    "actors/transports/pty_tmux.py": ({"subprocess.run"}, "inside a holder; tmux, on this machine"),
     "actors/tmux.py": ({"subprocess.run"}, "tmux, on this machine"),
     "actors/delegates/acp_tree.py": ({"asyncio.create_subprocess_exec"}, "inside a delegate"),
     "actors/delegates/local_agent.py": ({"os.execve", "subprocess.Popen"}, "inside a delegate"),
