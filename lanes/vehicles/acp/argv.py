@@ -8,7 +8,7 @@ from ....messages.refusals import RefusalCode, Refused
 from ....messages.vocabulary import Verb
 from ...contract import Host, Launch, Posture, Task
 from ...launching import NESTING, prompt_bytes
-from .waiting import quiet_s
+from ...text_delegates import positive_number
 
 MODULE = "outsourcerer.actors.delegates.acp_agent"
 """Named, not imported: lanes plan a process, they don't know its code."""
@@ -20,6 +20,11 @@ VERBS: Mapping[Verb, Posture] = {
     Verb.YOLO: Posture.DANGER,
 }
 """No ``research``: the protocol has no word for a sandbox."""
+
+FIRST_OUTPUT_S = 150.0
+"""How long a job may be silent at first, where neither its lane nor the person says otherwise (state/watchdog.py)."""
+_BEFORE_S = 15.0
+_LEAST_S = 5.0
 
 
 def launch(task: Task, host: Host, agent: tuple[str, ...], *, first_output_s: float | None = None) -> Launch | Refused:
@@ -47,3 +52,9 @@ def launch(task: Task, host: Host, agent: tuple[str, ...], *, first_output_s: fl
         env_strip=NESTING,
         stdin=prompt,
     )
+
+
+def quiet_s(environment: Mapping[str, str], first_output_s: float | None) -> float:
+    """Return how long to wait for an agent's first word: a little less than the watchdog, which knows no reason."""
+    whole = positive_number(environment.get("OSRC_NOINIT_SECS")) or first_output_s or FIRST_OUTPUT_S
+    return max(_LEAST_S, whole - _BEFORE_S)

@@ -11,7 +11,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from ....messages.lane_events import FailureKind
+from ....messages.vocabulary import FailureKind
 from ...talk import Ask, BaseTalk, Options, request_id
 from ...values import EXCERPT_CHARS, MESSAGE_CHARS, TARGET_CHARS, as_list, as_object, as_word
 from . import policy
