@@ -5,6 +5,7 @@ Blocks: it asks the lanes that come into question whether they are ready. For th
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -23,9 +24,11 @@ from ..messages.job import JobRequest
 from ..messages.vocabulary import Effort, Verb
 from ..state.driving_mode import read_mode
 from ..state.errors import StateError
+from ..state.gauges import Gauge, newest, pressure
+from ..state.gauges_reader import stored
 from ..state.home import Home
 from ..state.limits import key_of
-from ..state.outcomes import Told, gauges, outcomes
+from ..state.outcomes import Told, outcomes
 from ..state.reader import Reader
 from ..state.settings import Settings
 from .denylist import check_denied
@@ -33,6 +36,7 @@ from .host import probe, usable
 from .limit_book import LimitBook
 from .model_book import ModelBook, known_models
 from .secrets import named_secrets
+from .told_gauges import told as told_elsewhere
 from .work_tree import project_of
 
 LANES = frozenset({row.lane for row in ALIASES.values()}) | {"devin", "cc", "local"}
@@ -137,21 +141,24 @@ def _past(place: Place, here: Mapping[str, Lane], now: float) -> tuple[list[Told
     """Return what was told of results, how far each pool is used, and what could not be read."""
     told: list[Told] = []
     used: dict[str, float] = {}
+    kept: list[Gauge] = []
     unread: tuple[str, ...] = ()
     settings = place.settings
     try:
         with Reader(place.home.database) as reader:
             told = outcomes(reader, now - WINDOW_S)
-            by_key = gauges(reader, now, settings.number("limits_max_age") or 0.0)
+            kept = stored(reader)
     except StateError as error:
-        by_key, unread = {}, (f"your own history can't be read: {error}",)
+        unread = (f"your own history can't be read: {error}",)
+    known = newest([*kept, *told_elsewhere(os.fspath(place.home.root), place.environment)], now)
     for name, lane in here.items():
-        percent = by_key.get(key_of(name, lane.billing.pool), by_key.get(key_of(name, None)))
-        if percent is not None:
-            used[lane.billing.pool] = percent
-    pressure = settings.number("cc_pressure")
-    if pressure is not None and "claude" in here:
-        used[here["claude"].billing.pool] = pressure
+        keys = (key_of(name, lane.billing.pool), key_of(name, None))
+        shares = (pressure(known, key, now, settings.number("limits_max_age") or 0.0) for key in keys)
+        if (share := next((share for share in shares if share is not None), None)) is not None:
+            used[lane.billing.pool] = min(100.0, 100.0 * share)
+    said = settings.number("cc_pressure")
+    if said is not None and "claude" in here:
+        used[here["claude"].billing.pool] = said
     return told, used, unread
 
 
@@ -189,13 +196,19 @@ def _asked(situation: Situation, place: Place, here: Mapping[str, Lane]) -> Advi
         lane = advice.pick.candidate.lane if advice.pick is not None else None
         if lane is None or lane in ready:
             return advice
-        readiness = probe(here[lane], place.environment, place.settings, ask_version=False)
-        if not usable(here[lane], readiness):
-            situation = replace(situation, why_not={**situation.why_not, (lane, ""): readiness.detail})
-        elif _keyless(here[lane], place.environment):
-            situation = replace(situation, why_not={**situation.why_not, (lane, ""): "there is no key for it"})
-        else:
+        wanting = not_ready(here[lane], place)
+        if wanting is None:
             ready.add(lane)
+        else:
+            situation = replace(situation, why_not={**situation.why_not, (lane, ""): wanting})
+
+
+def not_ready(lane: Lane, place: Place) -> str | None:
+    """Return what a lane lacks on this machine, asking it; None where it is ready."""
+    readiness = probe(lane, place.environment, place.settings, ask_version=False)
+    if not usable(lane, readiness):
+        return readiness.detail
+    return "there is no key for it" if _keyless(lane, place.environment) else None
 
 
 def _keyless(lane: Lane, environment: Mapping[str, str]) -> bool:

@@ -7,6 +7,7 @@ call takes away.
 
 from __future__ import annotations
 
+import shutil
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -20,6 +21,7 @@ from ..messages.refusals import RefusalCode, Refused
 from ..messages.replies import Cleaned
 from ..state.cleaning import Finished, choose
 from ..state.errors import StateError, printable
+from ..state.groups_reader import group
 from ..state.job_folder import JobFolder
 from ..state.session_folder import SessionFolder
 from ..state.store import Reader
@@ -164,7 +166,7 @@ def let_go_of_trees(jobs: Iterable[JobRecord], sweep: _Sweep) -> list[JobRecord]
 
 def remove_folders(services: Services, removed: Remove) -> list[str]:
     """Remove the folders of what is journalled as removed; return what could not be."""
-    said = []
+    said = _forget_collections(services)
     folders: list[JobFolder | SessionFolder] = [JobFolder(services.home.job_dir(one)) for one in removed.jobs]
     folders += [SessionFolder(services.home.session_dir(one)) for one in removed.sessions]
     for folder in folders:
@@ -174,6 +176,23 @@ def remove_folders(services: Services, removed: Remove) -> list[str]:
         except StateError as error:
             said.append(error.message)
             log.warning("gc: %s", error)
+    return said
+
+
+def _forget_collections(services: Services) -> list[str]:
+    """Remove what was collected, within the state home, of groups that are gone."""
+    place = services.home.root / "fanout"
+    said = []
+    try:
+        names = [entry.name for entry in place.iterdir() if entry.name.startswith("fanout-")]
+        with Reader(services.home.database) as reader:
+            gone = [name for name in names if group(reader, name) is None]
+        for name in gone:
+            shutil.rmtree(place / name)
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        said.append(f"what was collected can't be removed: {error.strerror or error}")
     return said
 
 

@@ -6,7 +6,9 @@
     ├─ work         one_for_one
     │  ├─ jobs      ─ job, one for each
     │  ├─ crews     ─ group, one for each
+    │  ├─ loops     ─ loop, one for each
     │  └─ sessions  ─ session, one for each
+    ├─ fleet        every AI session of this machine, while somebody looks
     └─ gateway      (not inside a command)
 
 Later ones use earlier ones: when the journal crashes, all that stood on it is started anew from what
@@ -16,7 +18,6 @@ it kept.
 from __future__ import annotations
 
 import os
-import socket
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,10 +28,12 @@ from ..state.store import Store
 from .base import Handle, Stop, log, start
 from .crews import Crews
 from .dispatch import Dispatcher
-from .gateway import Gateway
+from .fleet_watcher import FleetWatcher
+from .gateway import Gateway, Listener
 from .jobs import Jobs
 from .journal import Append, Journal
 from .limits import Limits
+from .loops import Loops
 from .opening import open_store
 from .services import Services
 from .sessions import Sessions
@@ -60,7 +63,7 @@ class Root(Supervisor):
         services: Services,
         store: Store,
         dispatcher: Dispatcher,
-        listener: socket.socket | None,
+        listener: Listener | None,
         max_jobs: int,
         idle_exit_s: float,
         **common: Any,  # noqa: ANN401  the base class's
@@ -86,6 +89,7 @@ class Root(Supervisor):
             ChildSpec(id="limits", start=self._limits, shutdown_s=5.0),
             ChildSpec(id="work", start=self._work, shutdown_s=60.0, budget=RestartBudget(3, 60.0)),
         ]
+        specs.append(ChildSpec(id="fleet", start=self._fleet, shutdown_s=5.0))
         if self._listener is not None:
             specs.append(ChildSpec(id="gateway", start=self._gateway, shutdown_s=5.0))
         return tuple(specs)
@@ -118,6 +122,7 @@ class Root(Supervisor):
     def _work(self, parent: Handle, incarnation: int) -> Handle:
         jobs = ChildSpec(id="jobs", start=self._jobs, shutdown_s=50.0, budget=RestartBudget(4, 60.0))
         crews = ChildSpec(id="crews", start=self._crews, shutdown_s=10.0, budget=RestartBudget(4, 60.0))
+        loops = ChildSpec(id="loops", start=self._loops, shutdown_s=10.0, budget=RestartBudget(4, 60.0))
         sessions = ChildSpec(id="sessions", start=self._sessions, shutdown_s=30.0, budget=RestartBudget(4, 60.0))
         return start(
             Supervisor,
@@ -126,7 +131,7 @@ class Root(Supervisor):
             parent=parent,
             incarnation=incarnation,
             clock=self.services.clock,
-            specs=(jobs, crews, sessions),
+            specs=(jobs, crews, loops, sessions),
             budget=RestartBudget(6, 60.0),
         )
 
@@ -151,10 +156,31 @@ class Root(Supervisor):
             services=self.services,
         )
 
+    def _loops(self, parent: Handle, incarnation: int) -> Handle:
+        return start(
+            Loops,
+            "loops",
+            directory=self.directory,
+            parent=parent,
+            incarnation=incarnation,
+            services=self.services,
+            desk=self._dispatcher.jobs,
+        )
+
     def _sessions(self, parent: Handle, incarnation: int) -> Handle:
         return start(
             Sessions,
             "sessions",
+            directory=self.directory,
+            parent=parent,
+            incarnation=incarnation,
+            services=self.services,
+        )
+
+    def _fleet(self, parent: Handle, incarnation: int) -> Handle:
+        return start(
+            FleetWatcher,
+            "fleet",
             directory=self.directory,
             parent=parent,
             incarnation=incarnation,

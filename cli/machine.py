@@ -6,7 +6,7 @@ import os
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..actors.canary import Sighting, look
 from ..actors.host import probe
@@ -19,6 +19,10 @@ from ..messages.refusals import Refused
 from ..state.home import Home
 from ..state.settings import Settings, config_file, read_config
 from .errors import CliError
+
+if TYPE_CHECKING:
+    from ..actors.advising import Place
+    from ..actors.panelling import Bench
 
 
 def settings() -> Settings:
@@ -149,11 +153,29 @@ def refresh_benchmarks(home: Home, book: ModelBook, known: Settings) -> Refused 
 
 def advice(home: Home, task: str, folder: str, effort: str | None) -> dict[str, Any]:
     """Return what ``osrc advise`` prints, worked out here: no supervisor is asked, none is started."""
-    from ..actors.advising import Place, Question, give  # noqa: PLC0415 - beside its only use
-    from ..actors.limit_book import LimitBook  # noqa: PLC0415 - as above
+    from ..actors.advising import Question, give  # noqa: PLC0415 - beside its only use
     from ..messages.vocabulary import Effort  # noqa: PLC0415 - as above
 
-    place = Place(
+    question = Question(task=task, cwd=folder, effort=Effort(effort) if effort else None)
+    return give(question, _place(home)).view(task)
+
+
+def bench(home: Home, task: str, folder: str, effort: str | None) -> Bench:
+    """Return who could give an opinion on a task here, and who could decide. Cash is spent only where that is set."""
+    from ..actors.advising import Question  # noqa: PLC0415 - beside its only use
+    from ..actors.panelling import Bench as Made  # noqa: PLC0415 - as above
+    from ..messages.vocabulary import Effort  # noqa: PLC0415 - as above
+
+    place = _place(home)
+    cash = place.settings.flag("failover_cash_ok")
+    return Made(Question(task=task, cwd=folder, effort=Effort(effort) if effort else None, cash=cash), place)
+
+
+def _place(home: Home) -> Place:
+    from ..actors.advising import Place as Made  # noqa: PLC0415 - beside its only use
+    from ..actors.limit_book import LimitBook  # noqa: PLC0415 - as above
+
+    return Made(
         home=home,
         registry=registry(home),
         models=model_book(home),
@@ -161,5 +183,3 @@ def advice(home: Home, task: str, folder: str, effort: str | None) -> dict[str, 
         settings=settings(),
         limits=LimitBook(home, time.time),
     )
-    question = Question(task=task, cwd=folder, effort=Effort(effort) if effort else None)
-    return give(question, place).view(task)

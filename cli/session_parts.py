@@ -175,21 +175,26 @@ def state(options: Globals, found: Session, events: list[Event], *, question: bo
 
 
 def screen(options: Globals, found: Session) -> int:
-    """Print what the terminal showed last: the holder keeps it in the session's folder."""
-    path = os.path.join(os.path.dirname(str(found["events_path"])), "screen")  # noqa: PTH118, PTH120 - no pathlib here
-    try:
-        with open(path, encoding="utf-8", errors="replace") as file:  # noqa: PTH123 - as above
-            text = file.read(1 << 20)
-    except OSError:
-        hint = "osrc session read"
-        raise CliError(
-            "no_result", f"{found['name']} is a {found['transport']} session: it has no screen", hint
-        ) from None
+    """Print what the terminal showed last."""
+    text = screen_text(found)
     if options.json:
         answer_json({"name": found["name"], "screen": text})
     else:
         answer(text)
     return exit_codes.DONE
+
+
+def screen_text(found: Session) -> str:
+    """Return what the terminal showed last: the holder keeps it in the session's folder. Raises CliError."""
+    path = os.path.join(os.path.dirname(str(found["events_path"])), "screen")  # noqa: PTH118, PTH120 - no pathlib here
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:  # noqa: PTH123 - as above
+            return file.read(1 << 20)
+    except OSError:
+        hint = "osrc session read"
+        raise CliError(
+            "no_result", f"{found['name']} is a {found['transport']} session: it has no screen", hint
+        ) from None
 
 
 def show(options: Globals, events: list[Event]) -> None:

@@ -7,8 +7,11 @@ from typing import Annotated, Literal
 from pydantic import Field, TypeAdapter
 
 from .base import Message
+from .fleet import ViewFleet
 from .group import FanoutRequest, GroupId
+from .history import HistoryImport
 from .job import JobRequest
+from .loop import LoopCancel, LoopResume, LoopStart
 from .session import SessionCommand
 from .vocabulary import Effort, JobState
 
@@ -211,6 +214,7 @@ Command = Annotated[
     | QueuePause
     | QueueResume
     | JobTellOutcome
+    | HistoryImport
     | ViewAdvice
     | ViewJobs
     | FollowJobs
@@ -218,9 +222,13 @@ Command = Annotated[
     | SessionCommand
     | FanoutSubmit
     | FanoutCancel
+    | LoopStart
+    | LoopCancel
+    | LoopResume
     | LimitsSet
     | LimitsClear
     | ViewLimits
+    | ViewFleet
     | SupervisorStatus
     | SupervisorStop,
     Field(discriminator="kind"),

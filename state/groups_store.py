@@ -24,6 +24,12 @@ def keep(db: sqlite3.Connection, fact: GroupFact, at: float) -> None:
         db.execute(_SAVE, row)
 
 
+def leave(db: sqlite3.Connection, group_id: str) -> None:
+    """Forget a group that has ended and whose last job was removed."""
+    left = "SELECT 1 FROM jobs WHERE group_id = ?1"
+    db.execute(f"DELETE FROM groups WHERE group_id = ?1 AND ended IS NOT NULL AND NOT EXISTS ({left})", (group_id,))  # noqa: S608 - our own words
+
+
 def load(db: sqlite3.Connection, group_id: str) -> GroupRecord | None:
     """Return one group, uncommitted changes included; None when there is none or it can't be read."""
     row = db.execute("SELECT record FROM groups WHERE group_id = ?", (group_id,)).fetchone()

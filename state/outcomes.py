@@ -18,7 +18,6 @@ FIRST_SCHEMA = 6
 """The first that has this table."""
 MOST = 5000
 """Newest outcomes that are read: what they say does not change by more."""
-_GAUGES_SCHEMA = 4
 _SAVE = """
 INSERT OR REPLACE INTO outcomes (job_id, outcome, source, kind, project, lane, model, at)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?)
@@ -65,18 +64,3 @@ def outcomes(reader: Reader, since: float) -> list[Told]:
         )
         for job_id, outcome, kind, project, lane, model, at in rows
     ]
-
-
-def gauges(reader: Reader, now: float, max_age_s: float) -> dict[str, float]:
-    """Return the use of each pool's fullest window, in percent, by its key, where it was read lately.
-
-    A window that was reset since is unknown, not empty.
-    """
-    if reader.schema < _GAUGES_SCHEMA:
-        return {}
-    rows = reader.select(
-        "SELECT key, max(utilization) FROM gauges"
-        " WHERE measured_at >= ? AND (resets_at IS NULL OR resets_at > ?) AND utilization >= 0 GROUP BY key",
-        (now - max_age_s, now),
-    )
-    return {str(key): min(100.0, 100.0 * float(used)) for key, used in rows}

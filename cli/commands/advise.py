@@ -39,7 +39,7 @@ def advise(
     """
     task = read_task(words, task_file)
     problems = _refresh(options) if refresh else []
-    view = _view(options, task if len(task) <= INLINE_LIMIT // 8 else task[:_HEAD] + "\n" + task[-_HEAD:], effort)
+    view = advice(options, task, current_folder(), effort)
     if options.json:
         answer_json({**view, "problems": problems})
         return
@@ -50,9 +50,10 @@ def advise(
         say(f"problem: {problem}")
 
 
-def _view(options: Globals, task: str, effort: str | None) -> dict[str, Any]:
+def advice(options: Globals, task: str, folder: str, effort: str | None) -> dict[str, Any]:
     """Return the advice of the supervisor that runs, whose tables are warm; without one, work it out here."""
-    folder = current_folder()
+    if len(task) > INLINE_LIMIT // 8:
+        task = task[:_HEAD] + "\n" + task[-_HEAD:]
     running = Reach(options).running()
     if running is not None:
         body = {"kind": "view.advice", "task": task, "cwd": folder, "environment": environment()}

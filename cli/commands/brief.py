@@ -24,6 +24,17 @@ def brief(options: Globals) -> None:
 
     A lane that is here need not answer: osrc lanes asks its program, osrc doctor --ping its model.
     """
+    shown, notes = glance(options)
+    if options.json:
+        answer_json(shown)
+        return
+    for note in notes:
+        say(f"note: {note}")
+    answer("\n".join(glance_lines(shown, time.time())))
+
+
+def glance(options: Globals) -> tuple[dict[str, Any], list[str]]:
+    """Return what ``brief --json`` prints, and what is to be said of the store."""
     from ...actors.glance import keyless_gemini, lanes_here  # noqa: PLC0415 - not for the help
     from ...lanes.conserve import advise  # noqa: PLC0415 - as above
     from ...state.gauges import (  # noqa: PLC0415 - as above
@@ -47,7 +58,7 @@ def brief(options: Globals) -> None:
         keyless_gemini=keyless_gemini(os.environ),
         codex_headroom=headroom(told, CHATGPT, now, line, oldest),
     )
-    shown: dict[str, Any] = {
+    return {
         "lanes": here,
         "down": marks,
         "gauges": [gauge_object(one, now, oldest) for one in told],
@@ -59,13 +70,7 @@ def brief(options: Globals) -> None:
             "why": advice.why,
         },
         "mode": _mode(options),
-    }
-    if options.json:
-        answer_json(shown)
-        return
-    for note in notes:
-        say(f"note: {note}")
-    answer("\n".join(_lines(shown, now)))
+    }, notes
 
 
 def _store(root: str, now: float) -> tuple[list[Any], list[dict[str, Any]], list[str]]:
@@ -88,7 +93,8 @@ def _mode(options: Globals) -> str | None:
     return read_mode(full_home(os.environ, options.home))
 
 
-def _lines(shown: dict[str, Any], now: float) -> list[str]:
+def glance_lines(shown: dict[str, Any], now: float) -> list[str]:
+    """Return a glance in words, one thing a line."""
     lanes = "  ".join(f"{lane}={word}" for lane, word in shown["lanes"].items())
     lines = [f"lanes here : {lanes or 'none seen'}"]
     lines.append("             being here is not answering: osrc lanes, osrc doctor --ping")

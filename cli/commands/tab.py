@@ -29,26 +29,17 @@ def tab(options: Globals, since: str | None, by: Any, against: str | None, as_cs
     Cash by receipts stands as it is, an estimate has a ~, and what is not known is counted and never guessed.
     Runs that spent a plan's limits are counted for each plan. Jobs that still run are not in it, nor are sessions.
     """
-    from ...state.ledger_reader import sums, whole  # noqa: PLC0415 - not for the help
-    from ...state.local_zone import local_zone  # noqa: PLC0415 - as above
-    from ...state.reader import Reader  # noqa: PLC0415 - as above
-    from ..render import tab as render  # noqa: PLC0415 - as above
+    from ..render import tab as render  # noqa: PLC0415 - not for the help
 
     if options.json and as_csv:
         raise CliError("usage", "--json and --csv are two answers", "give one of them")
-    zone, root = local_zone(os.environ), home_root(os.environ, options.home)
-    begin = _begin(since, zone)
-    with Reader(f"{root}/state.db") as reader:
-        rows = sums(reader, by, zone, begin)
-        notes = list(reader.notes)
-    total = whole(rows.values())
+    begin, rows, total, notes = _spent(options, since, by)
     if as_csv:
         answer(render.csv_text(by, rows))
         return
-    savings = render.savings_object(total, _price(against, root)) if total.compared_runs else None
+    savings = _savings(options, total, against)
     if options.json:
-        shown = [{by: key or None, **render.sum_object(row)} for key, row in rows.items()]
-        answer_json({"by": by, "since": begin, "rows": shown, "total": render.sum_object(total), "savings": savings})
+        answer_json(_object(begin, by, rows, total, savings))
         return
     for note in notes:
         say(f"note: {note}")
@@ -58,6 +49,40 @@ def tab(options: Globals, since: str | None, by: Any, against: str | None, as_cs
     if is_terminal(sys.stdout):
         answer(render.chart(by, rows, terminal_width(1)) + "\n")
     answer(render.text(by, rows, total, savings))
+
+
+def tab_object(options: Globals, since: str | None, by: Any) -> dict[str, Any]:  # noqa: ANN401 - as above
+    """Return what ``tab --json`` prints."""
+    begin, rows, total, _ = _spent(options, since, by)
+    return _object(begin, by, rows, total, _savings(options, total, None))
+
+
+def _spent(options: Globals, since: str | None, by: Any) -> tuple[float | None, Any, Any, list[str]]:  # noqa: ANN401 - as above
+    """Return from when on, the rows by their key, the whole, and what is to be said of the store."""
+    from ...state.ledger_reader import sums, whole  # noqa: PLC0415 - not for the help
+    from ...state.local_zone import local_zone  # noqa: PLC0415 - as above
+    from ...state.reader import Reader  # noqa: PLC0415 - as above
+
+    zone = local_zone(os.environ)
+    begin = _begin(since, zone)
+    with Reader(f"{home_root(os.environ, options.home)}/state.db") as reader:
+        rows = sums(reader, by, zone, begin)
+        return begin, rows, whole(rows.values()), list(reader.notes)
+
+
+def _savings(options: Globals, total: Any, against: str | None) -> Any:  # noqa: ANN401 - types of modules that are loaded late
+    from ..render import tab as render  # noqa: PLC0415 - as above
+
+    if not total.compared_runs:
+        return None
+    return render.savings_object(total, _price(against, home_root(os.environ, options.home)))
+
+
+def _object(begin: float | None, by: Any, rows: Any, total: Any, savings: Any) -> dict[str, Any]:  # noqa: ANN401 - as above
+    from ..render import tab as render  # noqa: PLC0415 - as above
+
+    shown = [{by: key or None, **render.sum_object(row)} for key, row in rows.items()]
+    return {"by": by, "since": begin, "rows": shown, "total": render.sum_object(total), "savings": savings}
 
 
 def _begin(since: str | None, zone: Any) -> float | None:  # noqa: ANN401 - tzinfo, which is not imported for the help

@@ -33,6 +33,7 @@ _SHAPES: tuple[tuple[str, float, re.Pattern[str]], ...] = (
             r"|ya?ml|toml|json|proto|ipynb|lock|cfg|ini|tf|gradle|ex|exs|hs|lua|pl|scala|zig)\b(?!\.\w)"
         ),
     ),
+    ("folder", 2.0, re.compile(r"(?<![\w/.:-])[\w@~][\w.-]{1,40}(?:/[\w.-]{1,40}){0,8}/(?=[\s,.;)]|\Z)")),
     ("line number", 1.5, re.compile(r"\bline \d{1,6}\b|\.\w{1,4}:\d{1,6}\b")),
     ("call", 2.0, re.compile(r"\b[A-Za-z_]\w{1,60}\(\w{0,30}\)|\b\w{2,40}::\w{2,40}")),
     (

@@ -25,7 +25,8 @@ TECH: Mapping[float, str] = {
         dataframe pandas numpy function functions fonction* funktion* funcion* funcao funcoes funzion* functie*
         funkt* функци* klasse klassen metod* метод* klass* класс* parser* tokenizer* iterator* coroutine* goroutine*
         unittests komponente* repositor* merge rebase commit commits branch branches gitignore syntax* linked кода
-        кодом коде бага баг баги скрипт* сервер*
+        кодом коде бага баг баги скрипт* сервер* speicherleck* vazamento* worker workers mutexes goroutines webview
+        semaphore* heap stacktraces linting hotfix* codepath* callsite* getter setter getters setters monorepo*
         """,
     1.0: """
         code coding codes class classes method methods variable* parameter* argument* module modules package
@@ -43,6 +44,7 @@ TECH: Mapping[float, str] = {
         broken breaks crashes fails failing instance* object objects property properties attribute* constructor*
         inherit* namespace* recursion recursive iterate sort sorting map tuple buffer* socket* stream* proxy* byte
         bytes hex encoding utf-8 unicode timestamp* timezone git github gitlab postgres mysql sqlite redis mongo*
+        fuite fuga memoria speicher endpunkt* schnittstelle* абстракц* переменн* логик* ветк* repair* profiler
         тест* запрос* классе ссылк* stub stubs webhook* cron regexes app component admin view
         """,
 }
@@ -73,7 +75,8 @@ MAKE: Mapping[float, str] = {
 RUN: Mapping[float, str] = {
     2.5: """
         rerun* re-run orchestrat* autonom* crawl* scrap* triage* bisect* spawn* delegat* delegier* subagent*
-        multi-step end-to-end playwright selenium puppeteer cherry-pick rollout smoke revert* automat* iterat*
+        provision* backfill* dispatch* smoke-test* failover multi-step end-to-end playwright selenium puppeteer
+        cherry-pick rollout smoke revert* automat* iterat*
         erneut
         """,
     1.5: """
@@ -87,7 +90,11 @@ RUN: Mapping[float, str] = {
     1.0: """
         fix fixes fixing behebe korrigiere corrige* corrija correggi arregla repareer исправ* open check report
         collect compile find search investigate tag build builds test push log close label transform load upgrade
-        aktualisier* update updating commit patch optimi* create skip
+        aktualisier* update updating commit patch optimi* create skip send schedule book invite gather sort file move
+        archive notify email post migrate switch wait restart stop restore backup enable fill visit order scan list
+        versende* verschick* sende buche lade sichere spiele tausche envoie envoyer reserve recupere collecte envia
+        enviar reserva recoge recorre recopila actualiza coleta baixe spedisci prenota raccogli verstuur boek verzamel
+        отправь собери обнови скачай забронируй upload* upload
         """,
 }
 """Verbs that do something in the world, and what is used for it."""
@@ -104,7 +111,9 @@ REASON: Mapping[float, str] = {
         inference assess* einschatz* recommend* empfehl* empfiehl* recomiend* recomend* raccomand* aanbeveel*
         aanrad* рекоменд* strateg* стратег* root-cause prioriti* prioris* rank ranking ranks interpret* criteri*
         pros argument* probabilit* wahrscheinlich* theorem* teorema* теорем* invariant* feasib* downside* drawback*
-        paradox*
+        paradox* ambigu* consequenc* guarantee* semantic* soundness limitation* implicit* counterexample* bottleneck*
+        konsequenz* garanti* weakness* strength* schwach* starken faiblesse* debilidad* fortaleza* debolezz* zwakke
+        слабост* следств* hidden overlooked regret
         """,
     2.0: """
         reason* raison* razona* raciocinio ragiona* рассужд* why warum pourquoi waarom perche почему porque
@@ -137,6 +146,9 @@ CREATE: Mapping[float, str] = {
         invitation* einladung* uitnodiging* приглашен* pun puns joke jokes witz* blague* chiste* riddle* ballad* rap
         backstory worldbuilding metaphor* ad advert* werbetext* anzeige* campaign* kampagne* creative* kreativ*
         bedtime birthday wedding farewell eulogy anthem satire parody sitcom comic fanfic* persona vibe smile*
+        mascot* plot plots twist* ballade* reim* rime* rima* rijm* riff* villain* protagonist* maskottchen mascotte
+        mascota* werbespruch* werbeslogan* spot jingles cheesy witzig* lustig* drole* gracios* divertid* buffo buffa
+        divertent* grappig* смешн* забавн* shanty lullaby wiegenlied* berceuse nana ninnananna toasts greeting* gruss*
         delight* release-notes hochzeit* geburtstag* anniversaire cumpleanos aniversario compleanno verjaardag*
         """,
     2.0: """
@@ -145,7 +157,10 @@ CREATE: Mapping[float, str] = {
         vertel* character* scene scenes chapter* kapitel thriller cyberpunk fantasy dragon* describe* description
         letter brief post posts thread names naming name email apology announce* announc* launch audience script
         video words customers humorous paragraph style exciting emotional vivid prose fiction children's kinder*
-        enfants ninos bambini kinderen детей oda ode sincere lively subject
+        enfants ninos bambini kinderen детей oda ode sincere lively subject buzzword* confident idea ideas ideen idee
+        idees idea* titel titres titulos titoli titre titulo titolo titles title podcast lettre carta lettera brief
+        liebesbrief* amour amor amore love bio biography about-page portrait pitch teaser blurb greet wish wishes mood
+        kindly charming cozy cosy whimsical dramatic
         """,
 }
 """What is written to please."""
@@ -265,7 +280,8 @@ PHRASES: tuple[tuple[str, float, str], ...] = (
         | jusqu a | un par un | hasta que | uno por uno | ate que | ate tudo | um por um | finche
         | uno alla volta | totdat | een voor een | пока не | пока все | по одному | for each | go through
         | each of them | each time | every time | end to end | retry on failure | if anything fails
-        | falls etwas
+        | falls etwas | and then | then | danach | anschliessend | ensuite | puis | luego | despues | dopo | daarna
+        | depois | затем | потом | when done | once done | if it fails | si quelque chose echoue | wenn es fehlschlagt
         """,
     ),
     (
@@ -286,7 +302,14 @@ PHRASES: tuple[tuple[str, float, str], ...] = (
         | run the whole suite | open a pr | open prs | open pull requests | open a draft pull request
         | in parallel | fuhre die tests | lance les tests | ejecuta las pruebas | execute os testes
         | esegui i test | draai de tests | запусти тесты | from scratch | clean venv | force push
-        | step by step on its own
+        | step by step on its own | wait until | ask when | ask me when | one pr per | a pr per | per service |
+        per repo
+        | (?:every|each|all|all the|all our|all open) (?:service|repo|repositor|project|issue|ticket|branch|page|mail
+        |inbox|folder|customer|server|host|site|package)\\w{0,5} | alle (?:repositor|dienste|projekte|server)\\w{0,4}
+        | tous les (?:depots|services|projets|serveurs) | todos los (?:repositorios|servicios|proyectos|servidores)
+        | todos os (?:repositorios|servicos|projetos|servidores) | tutti i (?:repository|servizi|progetti|server)
+        | je einen pull request | en cada uno | dans chacun | in ciascuno | em cada um | report back | report to me
+        | and report | then report | my inbox | my calendar | the meeting room
         """,
     ),
     (
@@ -299,7 +322,12 @@ PHRASES: tuple[tuple[str, float, str], ...] = (
         | vor und nachteile | second order | both sides | pick one | recommend one | show the derivation
         | how should we | should we | should i | would you | what assumptions | why might | walk through
         | change your mind | explain your | explain each step | explique o | is there any | how much does each
-        | how many .{1,40} work | when does the
+        | how many .{1,40} work | when does the | failure modes? | edge cases? of | what would have | what must
+        be true
+        | to be true | what could go wrong | what are the
+        (?:risks|limits|limitations|consequences|implications|failure)
+        | under what conditions | is it safe to | does it (?:follow|hold) | worst case | in theory | in principle
+        | was spricht | was ware wenn | que se passe t il si | que pasaria si | cosa succede se | wat als
         """,
     ),
     (
@@ -310,7 +338,10 @@ PHRASES: tuple[tuple[str, float, str], ...] = (
         | quel est | stand for | how do you spell | how many | how far | how old | how tall | one sentence
         | einem satz | une phrase | una frase | een zin | in french | in german | in spanish | into english
         | time zone | does .{1,40} mean | by default | current version | current branch | who wrote | when was
-        | when did | show me the | tell me the | which is bigger | is this | give me a | reply with
+        | when did | show me the | tell me the | which is bigger | is this | reply with
+        | errore di battitura | errori di battitura | faute de frappe | coquille | error tipografico | erro de
+        digitacao
+        | schreibfehler | tikfout | опечатк\\w{1,4}
         | file in this | files in | what day | open question | which port
         """,
     ),

@@ -32,6 +32,8 @@ class Call:
     name: str
     arguments: dict[str, Any] | None = None
     text: str | None = None
+    namespace: str | None = None
+    """Responses only: the server that a tool belongs to (Codex 0.171.0 names MCP tools so)."""
 
 
 @dataclass(frozen=True)
@@ -179,6 +181,8 @@ def responses_call(call: Call, index: int) -> Frames:
         body = json.dumps(call.arguments or {})
         item = {"type": "function_call", "id": f"fc_{call.id}", "call_id": call.id, "name": call.name}
         item |= {"arguments": body, "status": "completed"}
+        if call.namespace is not None:
+            item["namespace"] = call.namespace
         started, delta = item | {"arguments": "", "status": "in_progress"}, "function_call_arguments"
     return [
         named("response.output_item.added", output_index=index, item=started),

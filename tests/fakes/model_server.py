@@ -11,7 +11,7 @@ A step has these keys:
     "text": T        say it; ``{mark}`` in it becomes the marker id that the request's prompt discloses
     "find": PATTERN  ``{found}`` in the text becomes what the pattern finds in the conversation
     "mark": KIND     append a signed marker line of that kind
-    "calls": [...]   tool calls: ``{"write": PATH, "content": T}``, ``{"shell": COMMAND}``, ``{"raw": NAME, "args": {...}}``
+    "calls": [...]   tool calls: ``{"write": PATH, "content": T}``, ``{"shell": COMMAND}``, ``{"raw": NAME, "args": {...}, "namespace": S}``
     "error": STATUS, "kind": "rate|quota|plan", "resets_at": EPOCH     answer with an error instead
     "message": T     the error's words, where they are not the usual ones
     "body": {...}    further fields of the error object
@@ -87,6 +87,8 @@ class ModelServer:
         """What one generation costs at a gateway: its message ids are ``gen-``, and each has a receipt."""
         self.catalogue: dict[str, Any] | None = None
         """The whole answer to a question for models, instead of the names in ``models``."""
+        self.benchmarks: dict[str, Any] | None = None
+        """The answer to a question for benchmark scores, where there is one."""
         self.credits: tuple[float, float] | None = None
         """What was bought and what was used at a gateway; None: it does not say."""
         self.unready = 0
@@ -171,6 +173,8 @@ class _Handler(BaseHTTPRequestHandler):
         elif self.path.endswith("/credits") and self.server.owner.credits is not None:
             bought, used = self.server.owner.credits
             self.answer(200, {"data": {"total_credits": bought, "total_usage": used}})
+        elif self.path.partition("?")[0].endswith("/benchmarks") and owner.benchmarks is not None:
+            self.answer(200, owner.benchmarks)
         elif not self.path.partition("?")[0].endswith("/models"):
             self.answer(200, {})
         elif owner.key and self.headers.get("Authorization") != f"Bearer {owner.key}":

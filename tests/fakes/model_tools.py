@@ -112,7 +112,7 @@ def resolve(action: dict[str, Any], call_id: str, dialect: str, names: set[str])
     It is made even when the client does not declare the tool: that is how a refused edit is tried.
     """
     if "raw" in action:
-        return Call(call_id, action["raw"], action["args"])
+        return Call(call_id, action["raw"], action["args"], namespace=action.get("namespace"))
     if dialect == "anthropic":
         return claude_call(action, call_id)
     if dialect == "gemini":

@@ -133,6 +133,11 @@ def test_members_edit_in_work_trees_of_their_own(home: Supervised) -> None:
     trees = [job["worktree"] for job in group["jobs"]]
     assert [Path(tree, "a").read_text() for tree in trees] == ["0\n", "1\n", "2\n"], shown(done)
     assert (repo / "a").read_text() == "a\n"
-    home.ok("cleanup", group["group_id"], "--force")
+    home.osrc("fanout", "collect", group["group_id"])
+    assert (home.root / "fanout" / group["group_id"] / "COLLECTED.md").exists()
+    home.ok("cleanup", group["jobs"][0]["job_id"], "--force")
     after = json.loads(home.ok("fanout", "status", group["group_id"], "--json"))
-    assert (after["summary"]["removed"], after["jobs"]) == (3, [])
+    assert (after["summary"]["removed"], len(after["jobs"])) == (1, 2)
+    home.ok("cleanup", group["group_id"], "--force")
+    assert json.loads(home.ok("fanout", "list", "--json"))["groups"] == []
+    assert list((home.root / "fanout").iterdir()) == []

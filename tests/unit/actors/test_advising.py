@@ -2,6 +2,7 @@
 
 import json
 import os
+from datetime import UTC, datetime
 
 import pytest
 from fakes.state import NOW, job_id, scratch_home
@@ -145,6 +146,23 @@ def test_what_a_session_told_of_a_plan_counts_while_it_is_fresh(machine):
     assert cut(OSRC_CONSERVE_THRESHOLD="80", OSRC_CC_PRESSURE="75") == {1.0}
     seen(0.8, NOW - 1)
     assert cut() == {1.0}, "a window that was reset since is unknown"
+
+
+def test_what_codex_wrote_down_of_its_plan_counts_too(machine):
+    day = machine.folder / "user" / ".codex" / "sessions" / "2026" / "11" / "18"
+    day.mkdir(parents=True)
+
+    def cut():
+        ranked = machine.give().advice.ranked
+        return {round(row.haircut, 3) for row in ranked if row.candidate.lane == "codex"}
+
+    assert cut() == {1.0}
+    window = {"used_percent": 100.0, "window_minutes": 300, "resets_at": int(NOW + 9000)}
+    at = datetime.fromtimestamp(NOW, UTC).strftime("%Y-%m-%dT%H:%M:%S.000Z")
+    payload = {"type": "token_count", "rate_limits": {"primary": window, "secondary": None}}
+    line = {"timestamp": at, "type": "event_msg", "payload": payload}
+    (day / "rollout-2026-11-18T10-00-00-0.jsonl").write_text(json.dumps(line) + "\n")
+    assert cut() == {0.9}
 
 
 def test_own_outcomes_move_the_choice(machine):

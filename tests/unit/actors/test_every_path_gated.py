@@ -38,8 +38,13 @@ GATED = {
     "cont": "job.submit",
     "retry": "job.submit",
     "fanout": "each member is drafted as job.submit drafts one",
+    "fleet": "name is job.submit",
+    "loop": "each lap is a job.submit; what its check runs is a command of the person's own",
+    "second-opinion": "fanout.submit for the panel, job.submit for the judge",
+    "second": "the same",
     "resume": "what waited has passed the gate, and asks it again at its launch",
     "session": "session.start, session.send, a reply to a claimed pane; a holder needs a permit",
+    "mcp": "its tools send job.submit, fanout.submit, session.start and session.send",
     "doctor": "--ping is a turn of rehearsal.ping",
     "canary": "--turn is a turn of rehearsal.rehearse",
 }
@@ -48,7 +53,8 @@ GATED = {
 NEVER = {
     "status", "watch", "wait", "events", "result", "logs", "explain", "classify", "cancel", "pause",
     "cleanup", "gc", "supervisor", "models", "advise", "mode", "outcome", "estimate", "suggest", "brief", "tap",
-    "lanes", "limits", "tab", "consent", "posture", "sanitize", "config", "completion", "help",
+    "lanes", "skill", "hook", "limits", "tab", "consent", "posture", "sanitize", "config", "completion",
+    "help", "import", "parity",
 }  # fmt: skip
 """Commands that start no delegate."""
 

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from fakes.model_server import ModelServer
 from fakes.osrc_process import osrc, parsed, shown
 
 NOWHERE = {"PATH": "/nowhere", "OSRC_LOCAL_URL": "http://127.0.0.1:9/v1"}
@@ -60,6 +61,36 @@ def test_a_refresh_that_can_not_be_had_is_said_and_advice_comes(tmp_path: Path) 
     assert done.returncode == 0, shown(done)
     assert len(view["problems"]) == 2
     assert any("OPENROUTER_API_KEY" in problem for problem in view["problems"])
+
+
+def test_a_refresh_fetches_prices_and_scores_and_advice_goes_by_them(tmp_path: Path) -> None:
+    (tmp_path / "bin").mkdir()
+    claude = tmp_path / "bin" / "claude"
+    claude.write_text("#!/bin/sh\necho '2.1.332 (Claude Code)'\n")
+    claude.chmod(0o755)
+    price = {"prompt": "0.0000001", "completion": "0.0000002"}
+    score = {"intelligence_index": 97.0, "coding_index": 97.0, "agentic_index": 97.0}
+    terms = {
+        "PATH": str(claude.parent),
+        "OPENROUTER_API_KEY": "sk-or-v1-scratch",
+        "OSRC_LOCAL_URL": "http://127.0.0.1:9/v1",
+    }
+    with ModelServer([]) as server:
+        server.catalogue = {"data": [{"id": "z-ai/glm-5.2", "context_length": 200000, "pricing": price}]}
+        server.benchmarks = {"data": [{"model_permaslug": "z-ai/glm-5.2", **score}]}
+        terms["OSRC_OPENROUTER_URL"] = server.url
+        view = parsed(
+            osrc(tmp_path / "osrc", "advise", "--json", "--refresh", "fix the crash in src/parser.py", **terms)
+        )
+        asked = {request.path.partition("?")[0]: request.headers.get("authorization") for request in server.requests}
+    assert view["problems"] == []
+    assert asked["/v1/benchmarks"] == "Bearer sk-or-v1-scratch"
+    assert asked["/v1/models"] is None
+    measured = [row for row in view["shortlist"] if row["measured"]]
+    assert {row["score"] for row in measured} == {97.0}, view["shortlist"]
+    assert all("glm-5.2" in row["model"] and row["meets"] for row in measured)
+    kept = parsed(osrc(tmp_path / "osrc", "advise", "--json", "fix the crash in src/parser.py", **terms))
+    assert kept["shortlist"] == view["shortlist"], "what was fetched is kept"
 
 
 def test_a_mode_is_said_set_and_forgotten(tmp_path: Path) -> None:

@@ -107,7 +107,10 @@ def test_only_the_gate_makes_permits():
     for path in ROOT.rglob("*.py"):
         if "tests" in path.relative_to(ROOT).parts or path.name == "gate.py":
             continue
-        tree = ast.parse(path.read_text(encoding="utf-8"))
+        source = path.read_text(encoding="utf-8")
+        if "Passed" not in source and "_SEAL" not in source:
+            continue
+        tree = ast.parse(source)
         made = [
             node for node in ast.walk(tree) if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("Passed")
         ]

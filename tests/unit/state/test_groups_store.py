@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from fakes.state import GROUP, NOW, job_id, record
-from outsourcerer.messages.facts import JobAccepted, JobEnded
+from outsourcerer.messages.facts import JobAccepted, JobEnded, JobRemoved
 from outsourcerer.messages.group import (
     FanoutAccepted,
     FanoutCancelRequested,
@@ -105,3 +105,20 @@ def test_the_view_counts_honestly(path):
     }
     assert shown["summary"] == counts
     assert (shown["state"], shown["age_s"], shown["label"]) == ("running", 9, "nightly")
+
+
+def test_a_group_is_gone_with_its_last_job_once_it_has_ended(path):
+    over = [
+        JobEnded(job_id=job_id(number), state=JobState.DONE, exit=0, exit_status=None, ended_at=NOW)
+        for number in (1, 2)
+    ]
+    keep(path, *over, JobRemoved(job_id=job_id(1)), JobRemoved(job_id=job_id(2)))
+    with Reader(path) as reader:
+        assert group(reader, GROUP) is not None, "it has not ended"
+    keep(path, JobAccepted(job_id=job_id(2), record=record(2, group_id=GROUP)), FanoutEnded(group_id=GROUP))
+    with Reader(path) as reader:
+        assert group(reader, GROUP) is not None
+    keep(path, JobRemoved(job_id=job_id(2)))
+    with Reader(path) as reader:
+        assert group(reader, GROUP) is None
+        assert group(reader, OTHER) is not None

@@ -3,7 +3,7 @@
 import pytest
 from fakes.state import NOW, job_id, record
 from outsourcerer.messages.facts import FACT, JobAccepted, JobOutcome, JobRemoved
-from outsourcerer.state.outcomes import gauges, outcomes
+from outsourcerer.state.outcomes import outcomes
 from outsourcerer.state.reader import Reader
 from outsourcerer.state.store import Store
 
@@ -56,8 +56,6 @@ def test_what_was_not_committed_is_gone(store, tmp_path):
 
 def test_no_store_and_an_empty_one_hold_none(tmp_path):
     assert read(tmp_path) == []
-    with Reader(tmp_path / "state.db") as reader:
-        assert gauges(reader, NOW, 3600) == {}
 
 
 def test_a_word_that_is_none_is_refused():

@@ -94,7 +94,7 @@ EVENTS = st.one_of(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.lists(EVENTS, max_size=30))
 def test_the_table_is_all_that_happens(events):
     machine = SessionMachine()
