@@ -71,9 +71,12 @@ COMMANDS: Final[dict[str, Row]] = {
     "session": Row("Steer", "session", "session", "A live delegate: start, send, read, answer, model, stop."),
     "supervisor": Row("Steer", "supervisor", "supervisor", "The background process: status, stop, restart, logs."),
     "fanout": Row("Crews and loops", "fanout", "fanout", "Many jobs as one group: start, wait, collect."),
+    "crew": Row("Crews and loops", "crew", "crew", "Many edits at once; what keeps a check green is kept."),
+    "best-of": Row("Crews and loops", "best_of", "best_of", "Several tries at one task; the best one's branch."),
     "second-opinion": Row(
         "Crews and loops", "second_opinion", "second_opinion", "One question, several makers' models: what stands."
     ),
+    "image": Row("Work", "image", "image", "Have an image made; the path of its file."),
     "advise": Row("Choose and pay", "advise", "advise", "Which model and lane a task should go to, and why."),
     "mode": Row("Choose and pay", "mode", "mode", "How work is handed on: auto, manual or hybrid."),
     "outcome": Row("Choose and pay", "outcome", "outcome", "Whether a job's result passed, failed or was reverted."),

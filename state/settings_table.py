@@ -247,6 +247,7 @@ _GOOGLE = (
     Setting("gemini_vehicle", "text", "auto", "program of the gemini lane", choices=("auto", "agy", "gemini")),
     _flag("gemini_user_mcp", False, "let the user's own MCP servers reach Gemini CLI"),
     _text("gemini_pro_api_id", "model that gemini-pro means on Gemini CLI; none: its own word"),
+    _text("gemini_image_api_id", "model that makes images on Gemini's service; none: the last known"),
     _text("gemini_flash_api_id", "model that gemini-flash means on Gemini CLI; none: its own word"),
     _text("gemini_flash_lite_api_id", "model that gemini-flash-lite means on Gemini CLI; none: its own word"),
     _text("agy_pro_default", "model that gemini-pro means on agy; none: the last known"),
@@ -262,6 +263,8 @@ _GOOGLE = (
     _flag("copilot_user_mcp", False, "let the user's own MCP servers start with Copilot CLI"),
     _flag("droid_user_mcp", False, "let Droid use tools of the user's own MCP servers"),
 )
+
+_IMAGES = (_number("image_timeout", 180, "longest wait for an image that a service makes"),)
 
 _LATER = (
     _flag("no_autodetach", False, "never move a foreground job to the background", effective=False),
@@ -320,6 +323,7 @@ SETTINGS: Mapping[str, Setting] = {
         *_CLOUD,
         *_FAILOVER,
         *_GOOGLE,
+        *_IMAGES,
         *_LATER,
     )
 }
