@@ -8,6 +8,7 @@ import pytest
 from fakes.osrc_process import osrc, parsed, shown
 from fakes.transcripts import recorded, written
 from outsourcerer.cli.commands import fleet as command
+from outsourcerer.cli.commands import heartbeat
 from outsourcerer.cli.errors import CliError, SupervisorLostError
 from outsourcerer.cli.fleet import CANDIDATES, Fleet, ancestors, chosen, mark_self
 from outsourcerer.cli.fleet import shown as bounded
@@ -210,3 +211,7 @@ def test_top_tells_each_look_as_a_line_of_json(user):
     plain = osrc(user / "home", "fleet", "top", "--for", "0").stdout.decode()
     assert "Create hello.txt then run a command: Done" in plain
     assert "\x1b" not in plain
+
+
+def test_supervise_is_what_starts_the_heartbeat():
+    assert command.fleet.commands["supervise"] is heartbeat.start
