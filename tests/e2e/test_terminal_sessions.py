@@ -54,7 +54,7 @@ CASES = {
     "gemini": Case(first=("Trust folder",), switch="gemini-3.8-flash"),
     "qwen": Case(),
     "opencode": Case(),
-    "copilot": Case(first=("Yes",), model="stub-model"),
+    "copilot": Case(first=("Yes, and remember",), model="stub-model", effort=True),
     "pi": Case(asks=0, model="stub/stub-model"),
     "cline": Case(model="stub-model"),
 }
