@@ -124,6 +124,7 @@ class SessionDesk:
         record, folder = create_session(draft, self.services.home, umask=self.services.umask)
         folder.write_json(PLAN, draft.plan.model_dump(mode="json"))
         named = request.name is not None
+        self.services.vigil.launched(draft.settings, draft.environment)
         answer = ask(self.services.directory.find("sessions"), StartSession(record, named), ASK_S)
         if isinstance(answer, Refused):
             if answer.code is not RefusalCode.SUPERVISOR_BUSY:
@@ -169,6 +170,7 @@ class SessionDesk:
             folder, draft, self.services.home, attempt=attempt, first=record.given + 1, umask=self.services.umask
         )
         again = RelaunchSession(record.session_id, attempt, command.effort)
+        self.services.vigil.launched(draft.settings, draft.environment)
         answer = ask(self.services.directory.find("sessions"), again, ASK_S)
         return answer if isinstance(answer, Refused) else self._accepted(answer, draft)
 

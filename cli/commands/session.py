@@ -22,6 +22,7 @@ from ..session_giving import give, see, see_end
 from ..sessions import captain, listed, live, meant, named
 from ..submit import environment, folder_of, lane_of, word_of
 from ..task import read_task
+from ..unwatched import supervise
 from .session_claims import claim, release, reply
 
 STOP_S = 30.0
@@ -90,6 +91,8 @@ def start(options: Globals, /, words: tuple[str, ...], **flags: Any) -> int:  # 
         say(leaves)
     if not options.quiet:
         say(banner(plan))
+    if not reach.in_process:
+        supervise(reach.root, quiet=options.quiet)
     return parts.started(options, reach, dict(reply["session"]), detach=flags["detach"], task=task is not None)
 
 
