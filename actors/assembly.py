@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import socket
 import threading
 import time
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from .clock import SystemClock
 from .crew_slots import CrewSlots
 from .dispatch import Dispatcher
 from .feed import Feed
+from .gateway import Listener
 from .lane_book import LaneBook
 from .limit_book import LimitBook
 from .lock import HomeLock
@@ -68,7 +68,7 @@ class Assembly:
 
 
 def assemble(
-    home: Home, settings: Settings, *, listener: socket.socket | None, attached: bool, lock: HomeLock | None = None
+    home: Home, settings: Settings, *, listener: Listener | None, attached: bool, lock: HomeLock | None = None
 ) -> Assembly:
     """Start the services, then the tree, and wait until it takes jobs.
 
@@ -110,9 +110,7 @@ def assemble(
     except (OSError, AttributeError) as error:
         log.warning("no named pipe can be had (%s): ends are noticed a little later", error)
     max_jobs = int(settings.number("max_jobs") or 1)
-    dispatcher = Dispatcher(
-        services, book, socket=listener.getsockname() if listener is not None else "", max_jobs=max_jobs
-    )
+    dispatcher = Dispatcher(services, book, socket=listener.address if listener is not None else "", max_jobs=max_jobs)
     root = start(
         Root,
         "root",

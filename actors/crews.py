@@ -55,6 +55,7 @@ class Crews(Supervisor):
             case GroupSeen(group_id=group_id):
                 self._take(group_id)
             case JobMoved(job_id=job_id):
+                self.services.directory.tell("loops", message)  # it may be a lap of one
                 found = self._groups.get(job_id)
                 if found is not None:
                     self.services.directory.tell(group_actor(found), message)

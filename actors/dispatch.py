@@ -10,7 +10,7 @@ import json
 import os
 import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, assert_never
 
 from pydantic import ValidationError
@@ -44,14 +44,13 @@ from ..messages.commands import (
 from ..messages.facts import FACT, Entry
 from ..messages.fleet import ViewFleet
 from ..messages.group import FanoutRequest
-from ..messages.job import Identity, JobRequest
+from ..messages.history import HistoryImport
+from ..messages.loop import LoopCancel, LoopResume, LoopStart
 from ..messages.refusals import RefusalCode, Refused
 from ..messages.replies import (
-    Accepted,
     AdviceView,
     Event,
     JobViews,
-    Plan,
     Reply,
     Stopping,
     StreamEnded,
@@ -69,26 +68,24 @@ from ..messages.session import (
 from ..messages.vocabulary import PROTOCOL, JobState
 from ..state import views
 from ..state.errors import StateError
-from ..state.identity import identify, look
-from ..state.ids import is_job_id
+from ..state.identity import look
+from ..state.loops_reader import live_loops
 from ..state.queue_reader import paused
 from ..state.store import Reader
 from . import cleaning, fleet_watcher, limit_commands, outcome_telling, queue_commands
 from .advising import Place, Question, give
-from .attempt import keep_promise
 from .base import Stop, ask, log
 from .group_desk import GroupDesk
 from .host import decode_environment
-from .intake import Draft, draft, preview, settings_of
-from .job_writing import create, forget_spool, read_plan
-from .jobs import Adopt, Cancel, Submit
+from .intake import settings_of
+from .job_desk import JobDesk, resolve
+from .jobs import Adopt, Cancel
 from .lane_book import LaneBook
+from .loop_desk import LoopDesk
 from .services import Services
-from .session_desk import SessionDesk, planned
+from .session_desk import SessionDesk
 
 ASK_S = 30.0
-DRAFTS = 5
-"""How often a job is planned anew when another took the last run of a quota from it."""
 PAGE = 500
 IDLE_LOOK_S = 5.0
 """How often a follower that hears nothing looks whether the supervisor still stands."""
@@ -140,7 +137,9 @@ class Dispatcher:
         self.activity = Activity()
         self._book = book
         self._sessions = SessionDesk(services, book)
-        self._groups = GroupDesk(services, self._draft, self._preview)
+        self.jobs = JobDesk(services, book)
+        self._loops = LoopDesk(services, self.jobs)
+        self._groups = GroupDesk(services, self.jobs.draft, self.jobs.preview)
         self._socket = socket
         self._max_jobs = max_jobs
         self._started_at = time.time()
@@ -174,15 +173,15 @@ class Dispatcher:
             case Hello():
                 yield Hello(protocol=PROTOCOL, version=__version__, capabilities=("follow", "handover"))
             case JobSubmit():
-                yield self._submit(command.request, dry_run=command.dry_run)
+                yield self.jobs.submit(command.request, dry_run=command.dry_run)
             case JobCancel():
                 yield self._cancel(command)
             case JobCleanup():
-                yield cleaning.cleanup(command, self.services, self._resolve)
+                yield cleaning.cleanup(command, self.services, resolve)
             case JobGc():
                 yield cleaning.collect(command, self.services)
             case QueuePause() | QueueResume():
-                yield queue_commands.answer(command, self.services, self._resolve)
+                yield queue_commands.answer(command, self.services, resolve)
             case ViewJobs(selection=selection):
                 yield self._views(selection)
             case FollowJobs():
@@ -195,12 +194,14 @@ class Dispatcher:
                 yield self._submit_group(command.request, dry_run=command.dry_run)
             case FanoutCancel():
                 yield self._groups.cancel(command.group_id, at_once=command.at_once)
+            case LoopStart() | LoopCancel() | LoopResume():
+                yield self._loops.answer(command)
             case SessionStart() | SessionSend() | SessionSteer() | SessionRelaunch() | SessionStop() | ViewSessions():
                 yield self._sessions.answer(command)
-            case JobTellOutcome(job=job):
-                with Reader(self.services.home.database) as reader:
-                    found = self._resolve(reader, (job,))
-                yield outcome_telling.tell(command, found, self.services)
+            case JobTellOutcome():
+                yield self._told(command)
+            case HistoryImport():
+                yield outcome_telling.keep_history(command, self.services)
             case ViewAdvice():
                 yield self._advice(command)
             case ViewFleet():
@@ -215,8 +216,10 @@ class Dispatcher:
                 assert_never(command)
 
     def live_jobs(self) -> int:
-        """Return how many jobs have not ended, and how many sessions are in the middle of something."""
-        return sum(self._live()) + self._sessions.live()
+        """Return how many jobs and loops have not ended, and how many sessions are in the middle of something."""
+        with Reader(self.services.home.database) as reader:
+            looping = len(live_loops(reader))
+        return sum(self._live()) + self._sessions.live() + looping
 
     def _live(self) -> tuple[int, int]:
         with Reader(self.services.home.database) as reader:
@@ -226,111 +229,15 @@ class Dispatcher:
 
     # --- work
 
-    def _submit(self, request: JobRequest, *, dry_run: bool) -> Reply:
-        if self.services.stopping.is_set():
-            return Refused(code=RefusalCode.STOPPING, message="the supervisor is stopping", hint="try again")
-        if request.job_id is not None and not dry_run:
-            known = self._asked_before(request, request.job_id)
-            if known is not None:
-                return known
-        named = self._after_named(request)
-        if isinstance(named, Refused):
-            return named
-        request = named
-        if dry_run:
-            return planned(self._preview(request))
-        decided = self._draft(request)
-        if isinstance(decided, Refused):
-            return decided
-        try:
-            return self._full(decided) or self._take(decided)
-        finally:
-            self.services.limits.give_back(decided.marker_id)  # from its commit on, the store counts the run
-            self.services.purse.drop(decided.marker_id)
-
     def _submit_group(self, request: FanoutRequest, *, dry_run: bool) -> Reply:
-        common = self._after_named(request.common)
+        common = self.jobs.after_named(request.common)
         if isinstance(common, Refused):
             return common
         return self._groups.submit(request.model_copy(update={"common": common}), dry_run=dry_run)
 
-    def _preview(self, request: JobRequest) -> Plan | Refused:
-        """Return what a job would come to. Changes nothing."""
-        services = self.services
-        return preview(request, services.home, self._book.registry(), models=services.models, limits=services.limits)
-
-    def _draft(self, request: JobRequest) -> Draft | Refused:
-        """Decide about a job and hold a run of its quotas for it. Others may take the last one."""
-        limits = self.services.limits
-        for _ in range(DRAFTS):
-            decided = draft(
-                request, self.services.home, self._book.registry(), models=self.services.models, limits=limits
-            )
-            if isinstance(decided, Refused) or decided.wake_at is not None:
-                return decided
-            if limits.take(decided.marker_id, decided.lane.name, decided.resolved.model) is None:
-                return decided
-        return Refused(code=RefusalCode.QUOTA_FULL, message="the last runs of today were taken", hint="osrc limits")
-
-    def _full(self, decided: Draft) -> Refused | None:
-        """Refuse what the machine, the hour or the budget has no room for."""
-        services = self.services
-        full = services.admission.admit(decided.settings)
-        name, model = decided.marker_id, decided.resolved.model
-        return full or services.purse.admit(name, decided.billing.kind, model, decided.prompt, decided.settings)
-
-    def _take(self, decided: Draft) -> Reply:
-        """Create the job, and let it be journalled."""
-        me = identify(os.getpid()) if self.services.attached else None
-        owner = Identity.model_validate(me) if me else None
-        record, folder = create(decided, self.services.home, umask=self.services.umask, owner=owner)
-        if decided.account is not None:
-            self.services.accounts.keep(record.job_id, decided.account)
-        self.services.requests.keep(record.job_id, decided.request.environment)
-        answer = ask(self.services.directory.find("jobs"), Submit(record), ASK_S)
-        if isinstance(answer, Refused):
-            self.services.accounts.take(record.job_id)
-            if answer.code is not RefusalCode.SUPERVISOR_BUSY:  # nobody knows yet what became of a busy one
-                self.services.requests.drop(record.job_id)
-                folder.remove()
-            return answer
-        self.services.purse.rename(decided.marker_id, record.job_id)
-        keep_promise(folder)
-        return Accepted(job_id=record.job_id, plan=decided.plan)
-
-    def _after_named(self, request: JobRequest) -> JobRequest | Refused:
-        """Return the request with the ids of the jobs that it comes after."""
-        if not request.after:
-            return request
-        with Reader(self.services.home.database) as reader:
-            found = self._resolve(reader, request.after)
-        if isinstance(found, Refused):
-            return found
-        return request.model_copy(update={"after": tuple(record["job_id"] for record in found)})
-
-    def _asked_before(self, request: JobRequest, job_id: str) -> Reply | None:
-        """Return the answer to a request that was taken already, though the client never heard of it."""
-        home = self.services.home
-        if not is_job_id(job_id):
-            return Refused(code=RefusalCode.BAD_REQUEST, message="job_id is no job's id")
-        if not home.job_dir(job_id).exists():
-            return None
-        with Reader(home.database) as reader:
-            if reader.record(job_id) is None:
-                return None  # begun, but promised to nobody
-        plan = read_plan(home, job_id)
-        if plan is None:
-            return Refused(
-                code=RefusalCode.STATE_DAMAGED,
-                message=f"job {job_id} was taken, but its plan can't be read",
-                hint=f"osrc status {job_id}",
-            )
-        forget_spool(request, home)
-        return Accepted(job_id=job_id, plan=plan)
-
     def _cancel(self, command: JobCancel) -> Reply:
         with Reader(self.services.home.database) as reader:
-            found = self._resolve(reader, command.selection.ids)
+            found = resolve(reader, command.selection.ids)
         if isinstance(found, Refused):
             return found
         live = tuple(record["job_id"] for record in found if views.is_live(record))
@@ -339,6 +246,11 @@ class Dispatcher:
             if isinstance(answer, Refused):
                 return answer
         return self._views(command.selection)
+
+    def _told(self, command: JobTellOutcome) -> Reply:
+        with Reader(self.services.home.database) as reader:
+            found = resolve(reader, (command.job,))
+        return outcome_telling.tell(command, found, self.services)
 
     # --- looking
 
@@ -362,7 +274,7 @@ class Dispatcher:
         with Reader(self.services.home.database) as reader:
             match selection:
                 case Ids(ids=ids):
-                    found = self._resolve(reader, ids)
+                    found = resolve(reader, ids)
                     if isinstance(found, Refused):
                         return found
                     return JobViews.model_construct(jobs=tuple(self._view(record) for record in found), omitted=0)
@@ -398,30 +310,9 @@ class Dispatcher:
                 self._pauses = seq, paused(reader)
         return queue_commands.held_by(record, self._pauses[1])
 
-    @staticmethod
-    def _resolve(reader: Reader, ids: Iterable[str]) -> list[dict[str, Any]] | Refused:
-        records: list[dict[str, Any]] = []
-        for word in ids:
-            found = reader.resolve(word)
-            if not found:
-                return Refused(
-                    code=RefusalCode.NO_SUCH_JOB,
-                    message=f"there is no job {word!r}",
-                    hint="osrc status --all lists the jobs there are",
-                )
-            if len(found) > 1:
-                some = ", ".join(record["job_id"] for record in found[:5])
-                return Refused(
-                    code=RefusalCode.AMBIGUOUS_JOB,
-                    message=f"{word!r} could be any of {len(found)} jobs: {some}" + (" ..." if len(found) > 5 else ""),
-                    hint="give the id, or more of it",
-                )
-            records.append(found[0])
-        return records
-
     def _follow_jobs(self, command: FollowJobs) -> Iterator[Reply]:
         with Reader(self.services.home.database) as reader:
-            found = self._resolve(reader, command.selection.ids)
+            found = resolve(reader, command.selection.ids)
             if isinstance(found, Refused):
                 yield found
                 return
@@ -446,7 +337,7 @@ class Dispatcher:
         with Reader(self.services.home.database) as reader:
             job: str | None = None
             if command.job is not None:
-                found = self._resolve(reader, (command.job,))
+                found = resolve(reader, (command.job,))
                 if isinstance(found, Refused):
                     yield found
                     return

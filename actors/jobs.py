@@ -21,6 +21,7 @@ from ..messages.facts import (
     JobOutcome,
 )
 from ..messages.group import FanoutAccepted, FanoutCancelRequested, GroupRecord
+from ..messages.history import HistoryImported
 from ..messages.internal import CancelJob, CancelNoticed, FactsCommitted, FactsRefused, JobFinished
 from ..messages.job import JobId, JobRecord
 from ..messages.refusals import RefusalCode, Refused
@@ -41,7 +42,7 @@ from .job_hop import Moved, Waits
 from .job_line import NOTHING, Hold, JobLine, Remove
 from .journal import Append
 from .notices import Unclaimed, job_actor, pass_on_cancel
-from .room import has_no_room
+from .room import RoomCheck
 from .second_look import look_again, may_be_revised
 from .services import Services
 from .supervisor import ChildSpec, Restart, Strategy, Supervisor
@@ -88,9 +89,12 @@ class Cancel:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """Gateway → Jobs: journal this of an ended job. Answered ``True`` once it is on disk, or refused."""
+    """Gateway → Jobs: journal this of an ended job, or of runs of another tool.
 
-    fact: JobOutcome
+    Answered ``True`` once it is on disk, or refused.
+    """
+
+    fact: JobOutcome | HistoryImported
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +163,7 @@ class Jobs(Supervisor):
         self._most = max_jobs
         self._epoch = next(services.epochs)
         self._running: set[str] = set()
+        self._room = RoomCheck(services)
         self._queue = JobLine(services.home)
         self._looking = False
         """Whether the queue is looked at again in a while."""
@@ -580,7 +585,7 @@ class Jobs(Supervisor):
                 self._end(_ended(job.job_id, JobState.CANCELED, 1, reason, "canceled"))
             if turn.run is None or len(self._running) >= self._most:
                 break
-            if short := has_no_room(self.services, turn.run.job_id):
+            if short := self._room.none_for(turn.run.job_id):
                 break
             self._queue.remove(turn.run.job_id)
             self._run(turn.run.job_id, None)

@@ -6,6 +6,7 @@
     ├─ work         one_for_one
     │  ├─ jobs      ─ job, one for each
     │  ├─ crews     ─ group, one for each
+    │  ├─ loops     ─ loop, one for each
     │  └─ sessions  ─ session, one for each
     ├─ fleet        every AI session of this machine, while somebody looks
     └─ gateway      (not inside a command)
@@ -17,7 +18,6 @@ it kept.
 from __future__ import annotations
 
 import os
-import socket
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,10 +29,11 @@ from .base import Handle, Stop, log, start
 from .crews import Crews
 from .dispatch import Dispatcher
 from .fleet_watcher import FleetWatcher
-from .gateway import Gateway
+from .gateway import Gateway, Listener
 from .jobs import Jobs
 from .journal import Append, Journal
 from .limits import Limits
+from .loops import Loops
 from .opening import open_store
 from .services import Services
 from .sessions import Sessions
@@ -62,7 +63,7 @@ class Root(Supervisor):
         services: Services,
         store: Store,
         dispatcher: Dispatcher,
-        listener: socket.socket | None,
+        listener: Listener | None,
         max_jobs: int,
         idle_exit_s: float,
         **common: Any,  # noqa: ANN401  the base class's
@@ -121,6 +122,7 @@ class Root(Supervisor):
     def _work(self, parent: Handle, incarnation: int) -> Handle:
         jobs = ChildSpec(id="jobs", start=self._jobs, shutdown_s=50.0, budget=RestartBudget(4, 60.0))
         crews = ChildSpec(id="crews", start=self._crews, shutdown_s=10.0, budget=RestartBudget(4, 60.0))
+        loops = ChildSpec(id="loops", start=self._loops, shutdown_s=10.0, budget=RestartBudget(4, 60.0))
         sessions = ChildSpec(id="sessions", start=self._sessions, shutdown_s=30.0, budget=RestartBudget(4, 60.0))
         return start(
             Supervisor,
@@ -129,7 +131,7 @@ class Root(Supervisor):
             parent=parent,
             incarnation=incarnation,
             clock=self.services.clock,
-            specs=(jobs, crews, sessions),
+            specs=(jobs, crews, loops, sessions),
             budget=RestartBudget(6, 60.0),
         )
 
@@ -152,6 +154,17 @@ class Root(Supervisor):
             parent=parent,
             incarnation=incarnation,
             services=self.services,
+        )
+
+    def _loops(self, parent: Handle, incarnation: int) -> Handle:
+        return start(
+            Loops,
+            "loops",
+            directory=self.directory,
+            parent=parent,
+            incarnation=incarnation,
+            services=self.services,
+            desk=self._dispatcher.jobs,
         )
 
     def _sessions(self, parent: Handle, incarnation: int) -> Handle:

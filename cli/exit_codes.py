@@ -58,6 +58,8 @@ REFUSALS: Final[Mapping[str, int]] = {
     "ambiguous_job": REFUSED,
     "no_such_group": REFUSED,
     "ambiguous_group": REFUSED,
+    "no_such_loop": REFUSED,
+    "ambiguous_loop": REFUSED,
     "no_such_session": REFUSED,
     "ambiguous_session": REFUSED,
     "session_name_in_use": NAME_IN_USE,

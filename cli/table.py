@@ -33,7 +33,15 @@ FAMILIES: Final = (
 )
 """The groups of the help, in order. One that has no command is not shown."""
 
-SYNONYMS: Final[dict[str, str]] = {"cont": "continue", "deals": "suggest", "second": "second-opinion"}
+PARITY_HOSTS: Final = ("codex", "droid", "cursor", "hermes")
+"""Tools that older scripts name in one word with the command."""
+
+SYNONYMS: Final[dict[str, str]] = {
+    "cont": "continue",
+    "deals": "suggest",
+    "second": "second-opinion",
+    **{f"parity-{host}": "parity" for host in PARITY_HOSTS},
+}
 """Words that older scripts know, which the help does not list."""
 
 COMMANDS: Final[dict[str, Row]] = {
@@ -45,6 +53,7 @@ COMMANDS: Final[dict[str, Row]] = {
     "bg": Row("Work", "bg", "bg", "The same, detached: prints the job's id."),
     "continue": Row("Work", "again", "again", "Go on with the conversation of an earlier job."),
     "retry": Row("Work", "retry", "retry", "Have an ended job's task done anew, perhaps elsewhere."),
+    "loop": Row("Crews and loops", "loop", "loop", "Work that is checked, and repeated until the check passes."),
     "status": Row("Watch", "status", "status", "Jobs and their states, newest first."),
     "watch": Row("Watch", "follow", "watch", "A job's life, a line at each change."),
     "wait": Row("Watch", "follow", "wait", "Wait for jobs to end; the exit code tells how."),
@@ -81,8 +90,12 @@ COMMANDS: Final[dict[str, Row]] = {
     "config": Row("Set up", "config", "config", "Settings: show, get, set, path."),
     "doctor": Row("Set up", "doctor", "doctor", "Check this machine; say what to fix."),
     "canary": Row("Set up", "canary", "canary", "Whether the CLIs here still are what was tested."),
+    "import": Row("Set up", "importing", "import_", "Take over what the predecessor kept."),
     "tap": Row("Set up", "tap", "tap", "The Claude plan's gauges from your own status line."),
+    "parity": Row("Hosts", "parity", "parity", "Your skills and MCP servers for your other AI tools."),
     "completion": Row("Set up", "completion", "completion", "The completion script for bash, zsh or fish."),
     "mcp": Row("Hosts", "mcp", "mcp", "These commands as tools of an AI host (MCP server)."),
+    "skill": Row("Hosts", "skill", "skill", "The skill and plugin for AI hosts: where they are."),
+    "hook": Row("Hosts", "hook", "hook", "What the plugin's hooks run."),
     "help": Row("Set up", "topics", "help_command", "Help for a command or a topic."),
 }

@@ -12,7 +12,9 @@ from pydantic import Field, TypeAdapter
 
 from .base import Observation
 from .group import FanoutAccepted, FanoutCancelRequested, FanoutEnded, FanoutMemberReleased
+from .history import HistoryImported
 from .job import Attempted, Cost, ExitStatus, Identity, JobId, JobRecord, Progress
+from .loop import LoopAccepted, LoopCancelRequested, LoopEnded, LoopResumed, LoopStepBegan, LoopStepEnded
 from .session import GaugeWindow, SessionFact
 from .vocabulary import JobState
 
@@ -272,6 +274,7 @@ Fact = Annotated[
     | JobHeld
     | JobOutcome
     | JobRemoved
+    | HistoryImported
     | QueuePaused
     | QueueResumed
     | SessionFact
@@ -279,6 +282,12 @@ Fact = Annotated[
     | FanoutMemberReleased
     | FanoutCancelRequested
     | FanoutEnded
+    | LoopAccepted
+    | LoopStepBegan
+    | LoopStepEnded
+    | LoopCancelRequested
+    | LoopResumed
+    | LoopEnded
     | LaneDown
     | LaneUp
     | QuotaSet

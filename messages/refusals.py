@@ -32,6 +32,8 @@ class RefusalCode(StrEnum):
     AMBIGUOUS_JOB = "ambiguous_job"
     NO_SUCH_GROUP = "no_such_group"
     AMBIGUOUS_GROUP = "ambiguous_group"
+    NO_SUCH_LOOP = "no_such_loop"
+    AMBIGUOUS_LOOP = "ambiguous_loop"
     NO_SUCH_SESSION = "no_such_session"
     AMBIGUOUS_SESSION = "ambiguous_session"
     SESSION_NAME_IN_USE = "session_name_in_use"

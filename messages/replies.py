@@ -10,6 +10,7 @@ from .base import Observation
 from .commands import Hello
 from .facts import Entry
 from .fleet import FleetView
+from .history import HistoryKept
 from .refusals import Refused
 
 JobObject = dict[str, Any]
@@ -145,6 +146,34 @@ class GroupView(Observation):
     group: GroupObject
 
 
+LoopObject = dict[str, Any]
+"""The public loop object of ``--json``, made by ``state/loop_views.py``."""
+
+
+class LoopIsAccepted(Observation):
+    """The loop is journalled; it goes on even if everything that exists now is killed."""
+
+    kind: Literal["loop_accepted"] = "loop_accepted"
+    loop: LoopObject
+    plan: Plan | None = None
+    """Of its first kind of job; None where it had been taken before."""
+
+
+class LoopPlanned(Observation):
+    """A dry run: nothing was created."""
+
+    kind: Literal["loop_planned"] = "loop_planned"
+    steps: tuple[dict[str, Any], ...]
+    """``step`` and ``plan`` of every kind of job that it may ask for."""
+
+
+class LoopView(Observation):
+    """A loop as it is now."""
+
+    kind: Literal["loop_view"] = "loop_view"
+    loop: LoopObject
+
+
 class Cleaned(Observation):
     """Jobs that were removed with their folders and work trees, or would be on a dry run, and those that stay."""
 
@@ -237,10 +266,14 @@ Reply = Annotated[
     | GroupIsAccepted
     | GroupPlanned
     | GroupView
+    | LoopIsAccepted
+    | LoopPlanned
+    | LoopView
     | LimitsState
     | FleetView
     | AdviceView
     | OutcomeKept
+    | HistoryKept
     | SupervisorState
     | Stopping
     | Refused,

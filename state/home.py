@@ -38,8 +38,12 @@ _OURS = _MARKS | {
     "models.json",
     "lane-memory.json",
     "fanout",
+    "loops",
     "cloud-consent",
     "lane-posture",
+    "parity.json",
+    "parity.lock",
+    "supervisor.token",
 }
 """So is one that holds nothing but these: it was left half made."""
 
@@ -109,6 +113,10 @@ class Home:
     def session_dir(self, session_id: str) -> Path:
         """Return the folder of one session. ``session_id`` must be a valid id: it becomes a path."""
         return self.root / "sessions" / session_id
+
+    def loop_dir(self, loop_id: str) -> Path:
+        """The folder of one loop."""
+        return self.root / "loops" / loop_id
 
     def job_dir(self, job_id: str) -> Path:
         """Return the folder of one job. ``job_id`` must be a valid id: it becomes a path."""

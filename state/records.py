@@ -40,7 +40,9 @@ from ..messages.facts import (
     SupervisorStopped,
 )
 from ..messages.group import FanoutAccepted, FanoutCancelRequested, FanoutEnded, FanoutMemberReleased
+from ..messages.history import HistoryImported
 from ..messages.job import Attempted, Cost, JobRecord, Progress
+from ..messages.loop import LoopFact
 from ..messages.session import SessionFact
 from ..messages.vocabulary import JobState
 
@@ -53,8 +55,8 @@ def apply(record: JobRecord | None, fact: Fact, at: float) -> JobRecord | None: 
 
     Never raises. The same object comes back when nothing changed. The fact must be of the record's job.
     """
-    if isinstance(fact, SessionFact):
-        return record  # another table's: ``session_records.py``
+    if isinstance(fact, SessionFact | LoopFact):
+        return record  # not of a job: ``session_records.py``, ``loop_records.py``
     match fact:
         case JobAccepted():
             return fact.record if record is None else record
@@ -71,6 +73,7 @@ def apply(record: JobRecord | None, fact: Fact, at: float) -> JobRecord | None: 
             | QuotaCleared()
             | QuotaExhausted()
             | JobOutcome()
+            | HistoryImported()
             | FanoutAccepted()
             | FanoutCancelRequested()
             | FanoutEnded()

@@ -134,6 +134,11 @@ _SUPERVISOR = (
     _flag("external_send", False, "allow session reply to type into claimed terminals that are not ours"),
     _number("session_idle", 86400, "a session that nothing was asked of for so long is ended; 0: never"),
     _number("idle_exit", 600, "the supervisor leaves after so long without a job or a client; 0: never"),
+    _flag(
+        "loopback",
+        False,
+        "the supervisor listens at a port of this machine, not at a local socket (always so on Windows)",
+    ),
     _flag("no_daemon", False, "run the supervisor inside each command"),
     _flag("bg_no_detach", False, "the older name for no_daemon on bg", effective=False),
 )
@@ -186,7 +191,7 @@ _LOOKING = (
     _count("explain_evidence_lines", 20, "lines of evidence that explain shows", "lines"),
     _number("job_ttl_days", 3, "age after which gc removes finished jobs; 0: never by itself", "days"),
     _count("auto_gc_max", 20, "jobs that one automatic gc removes; 0: there is none", "jobs"),
-    _flag("blind_turn_guard", True, "remind of unwatched jobs at the end of a turn", effective=False),
+    _flag("blind_turn_guard", True, "the plugin's Stop hook names unwatched jobs at the end of a turn"),
     _number("blind_turn_snapshot_max_age", 600, "age of what that reminder believes", effective=False),
 )
 

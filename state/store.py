@@ -22,9 +22,11 @@ from pydantic import ValidationError
 
 from ..messages.facts import Entry, Fact, GaugesRead, JobAccepted, JobEnded, JobHopped, JobOutcome, JobRemoved
 from ..messages.group import GroupFact
+from ..messages.history import HistoryImported
 from ..messages.job import JobRecord
+from ..messages.loop import LoopFact
 from ..messages.session import LimitsObserved, SessionFact, SessionRecord, SessionRemoved, SessionSpent
-from . import groups_store, ledger_store, limits_store, outcomes
+from . import groups_store, history_store, ledger_store, limits_store, outcomes
 from .errors import DamagedStore, from_os_error, printable
 from .files import FILES, Files
 from .reader import Reader, refuse_irregular
@@ -38,6 +40,8 @@ __all__ = ["Reader", "Store", "public"]
 BUSY_S = 5.0
 """How long to wait for another writer before giving up."""
 
+_OWNERS = ("session_id", "group_id", "loop_id")
+"""By which field a fact names what it is about, where that is no job."""
 _INSERT_FACT = "INSERT INTO facts (at, job_id, kind, body) VALUES (?, ?, ?, ?)"
 _SAVE_JOB = """
 INSERT INTO jobs (job_id, label, group_id, state, accepted_at, ended, record) VALUES (?, ?, ?, ?, ?, ?, ?)
@@ -95,25 +99,37 @@ class Store:
                     continue  # an actor that crashed after it had said so: its successor judged anew
                 shown = public(fact)
                 job_id = getattr(fact, "job_id", None)
-                owner = job_id or getattr(fact, "session_id", None) or getattr(fact, "group_id", None)
+                owner = job_id or next((one for name in _OWNERS if (one := getattr(fact, name, None))), None)
                 cursor = self._db.execute(_INSERT_FACT, (at, owner, fact.kind, shown.model_dump_json()))
                 entries.append(Entry.model_construct(seq=cursor.lastrowid or 0, at=at, fact=shown))
-                if isinstance(fact, GaugesRead | LimitsObserved):
-                    ledger_store.keep_gauges(self._db, fact, at)
-                if isinstance(fact, JobOutcome):
-                    outcomes.keep(self._db, fact, at)
-                elif isinstance(fact, SessionFact):
-                    self._update_session(fact, at)
-                elif isinstance(fact, GroupFact):
-                    groups_store.keep(self._db, fact, at)
-                elif job_id is not None:
-                    self._update(job_id, fact, at)
-                else:
-                    limits_store.keep(self._db, fact, at)
+                self._count(fact, at)
+                self._fold(fact, job_id, at)
         except TROUBLE as error:
             self.rollback()
             raise from_sqlite_error(error, self._path) from error
         return entries
+
+    def _fold(self, fact: Fact, job_id: str | None, at: float) -> None:
+        """Update the table of whatever a fact is about."""
+        if isinstance(fact, SessionFact):
+            self._update_session(fact, at)
+        elif isinstance(fact, GroupFact):
+            groups_store.keep(self._db, fact, at)
+        elif isinstance(fact, LoopFact):
+            pass  # a loop is its facts (``loops_reader.py``)
+        elif job_id is not None:
+            self._update(job_id, fact, at)
+        else:
+            limits_store.keep(self._db, fact, at)
+
+    def _count(self, fact: Fact, at: float) -> None:
+        """Write what a fact tells the books."""
+        if isinstance(fact, GaugesRead | LimitsObserved):
+            ledger_store.keep_gauges(self._db, fact, at)
+        elif isinstance(fact, HistoryImported):
+            history_store.keep(self._db, fact)
+        elif isinstance(fact, JobOutcome):
+            outcomes.keep(self._db, fact, at)
 
     def commit(self) -> None:
         """Make everything appended since the last commit durable. Without any, nothing happens.

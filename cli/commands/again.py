@@ -42,7 +42,7 @@ def again(options: Globals, /, words: tuple[str, ...], background: bool, **flags
     token, rest = (words[0], words[1:]) if len(words) == most else (None, words)
     task = read_task(rest, flags["task_file"])
     reach = Reach(options)
-    job = _named(reach, token) if token is not None else _last(reach, flags["cwd"])
+    job = conversation(reach, token) if token is not None else _last(reach, flags["cwd"])
     if flags["cwd"] is not None and token is not None:
         raise click.UsageError("A conversation goes on in the folder of its job: leave --cwd out.")
     flags["cwd"] = str(job.get("cwd"))
@@ -62,7 +62,7 @@ def again(options: Globals, /, words: tuple[str, ...], background: bool, **flags
     return run_to_end(reach, str(reply["job_id"]), reply.get("plan") or {})
 
 
-def _named(reach: Reach, token: str) -> dict[str, Any]:
+def conversation(reach: Reach, token: str) -> dict[str, Any]:
     """Return the job, or else the session, that a word means."""
     try:
         return named(reach, (token,))[0]

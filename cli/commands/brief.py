@@ -30,7 +30,7 @@ def brief(options: Globals) -> None:
         return
     for note in notes:
         say(f"note: {note}")
-    answer("\n".join(_lines(shown, time.time())))
+    answer("\n".join(glance_lines(shown, time.time())))
 
 
 def glance(options: Globals) -> tuple[dict[str, Any], list[str]]:
@@ -93,7 +93,8 @@ def _mode(options: Globals) -> str | None:
     return read_mode(full_home(os.environ, options.home))
 
 
-def _lines(shown: dict[str, Any], now: float) -> list[str]:
+def glance_lines(shown: dict[str, Any], now: float) -> list[str]:
+    """Return a glance in words, one thing a line."""
     lanes = "  ".join(f"{lane}={word}" for lane, word in shown["lanes"].items())
     lines = [f"lanes here : {lanes or 'none seen'}"]
     lines.append("             being here is not answering: osrc lanes, osrc doctor --ping")

@@ -14,7 +14,7 @@ from typing import Any
 import click
 
 from ...lanes import roles
-from .. import groups
+from .. import groups, loops
 from ..errors import CliError
 from ..following import cancel, read_result, terminal
 from ..looking import Job, named, newest, verdict_due
@@ -95,10 +95,25 @@ class Desk:
 
     # --- jobs
 
-    def delegate(self, verb: str, task: str, given: dict[str, Any], *, dry_run: bool) -> dict[str, Any]:
-        """Submit one job; return ``accepted`` or ``planned``."""
-        request = job_request(self.options, verb, task_text(task), flags(given))
+    def delegate(
+        self, verb: str, task: str, given: dict[str, Any], *, dry_run: bool, continues: str | None = None
+    ) -> dict[str, Any]:
+        """Submit one job; return ``accepted`` or ``planned``.
+
+        ``continues``: an ended job or session whose conversation, lane, folder and verb the new one goes on with.
+        """
+        checked_task = task_text(task)
         with self.reach() as reach:
+            if continues is None:
+                return submit(reach, job_request(self.options, verb, checked_task, flags(given)), dry_run=dry_run)
+            from ..commands.again import conversation  # noqa: PLC0415 - beside its only use
+
+            if given.get("cwd") is not None:
+                raise click.UsageError("a conversation goes on in the folder of its job: leave cwd out")
+            earlier = conversation(reach, continues)
+            here = {**given, "cwd": str(earlier["cwd"]), "lane": given.get("lane") or str(earlier["lane"])}
+            request = job_request(self.options, str(earlier.get("verb") or "run"), checked_task, flags(here))
+            request["continues"] = str(earlier.get("job_id") or earlier["session_id"])
             return submit(reach, request, dry_run=dry_run)
 
     def fan_out(
@@ -126,6 +141,17 @@ class Desk:
         """Return a group as it is now."""
         with self.reach() as reach:
             return groups.fresh(reach, groups.one_group(reach, token))
+
+    def loop(self, token: str) -> loops.Loop:
+        """Return a loop as it is now."""
+        with self.reach() as reach:
+            return loops.one_loop(reach, token)
+
+    def cancel_loop(self, token: str) -> loops.Loop:
+        """Ask for the end of a loop."""
+        with self.reach() as reach:
+            found = loops.one_loop(reach, token)
+            return found if loops.ended(found) else loops.cancel(reach, str(found["loop_id"]))
 
     def supervised(self) -> None:
         """See to it that somebody supervises: what is waited for must be able to end."""
@@ -171,6 +197,11 @@ class Desk:
 def is_group(token: str) -> bool:
     """Whether a word is the id of a group."""
     return token.startswith(GROUPS)
+
+
+def is_loop(token: str) -> bool:
+    """Whether a word is the id of a loop."""
+    return token.startswith("loop-")
 
 
 def task_text(task: str) -> str:

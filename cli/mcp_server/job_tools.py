@@ -12,12 +12,12 @@ from mcp.server.mcpserver.exceptions import ResourceError, ToolError
 from mcp_types import ToolAnnotations
 from pydantic import Field
 
-from .. import groups
+from .. import groups, loops
 from ..following import terminal
 from ..render.lines import words_for
 from .asking import POLL_S, Telling, ask, bound
-from .bounds import MEMBER_LIMIT, RESOURCE_LIMIT, TEXT_LIMIT, UNTRUSTED, clip, group_row, job_row, session_row
-from .desk import Desk, is_group, until
+from .bounds import MEMBER_LIMIT, RESOURCE_LIMIT, TEXT_LIMIT, UNTRUSTED, clip, group_row, job_row, loop_row, session_row
+from .desk import Desk, is_group, is_loop, until
 
 READS = ToolAnnotations(read_only_hint=True, open_world_hint=False)
 STARTS = ToolAnnotations(read_only_hint=False, destructive_hint=True, idempotent_hint=False, open_world_hint=True)
@@ -36,8 +36,13 @@ Effort = Annotated[
 ]
 Folder = Annotated[str | None, Field(description="Absolute folder to work in; else the server's own.")]
 Worktree = Annotated[bool | None, Field(description="Work in a git work tree of its own, on a branch of its own.")]
-JobId = Annotated[str, Field(description="A job's id, a unique prefix of it, or its label; or the id of a fan-out.")]
-JobIds = Annotated[list[str], Field(description="Ids, unique prefixes or labels of jobs; or the id of one fan-out.")]
+JobId = Annotated[
+    str, Field(description="A job's id, a unique prefix of it, or its label; or the id of a fan-out or loop.")
+]
+JobIds = Annotated[
+    list[str],
+    Field(min_length=1, description="Ids, unique prefixes or labels of jobs; or the id of one fan-out or loop."),
+]
 Timeout = Annotated[float | None, Field(gt=0, le=30 * 86400, description="Hard cap in seconds; never extended.")]
 Task = str | dict[str, Any]
 
@@ -46,6 +51,7 @@ def add(server: MCPServer, desk: Desk) -> None:
     """Register them."""
     _starting(server, desk)
     _looking(server, desk)
+    _results(server, desk)
     _ending(server, desk)
     _resources(server, desk)
 
@@ -64,6 +70,11 @@ def _starting(server: MCPServer, desk: Desk) -> None:
         label: Annotated[str | None, Field(description="A name, accepted wherever an id is.")] = None,
         timeout_s: Timeout = None,
         after: Annotated[list[str] | None, Field(description="Jobs that must be done before it starts.")] = None,
+        continues: Annotated[
+            str | None, Field(description="An ended job whose conversation goes on, with its lane, folder and verb.")
+        ] = None,
+        skills: Annotated[list[str] | None, Field(description="Skills of the person's that it is given.")] = None,
+        mcp_servers: Annotated[list[str] | None, Field(description="MCP servers of theirs that it is given.")] = None,
         dry_run: Annotated[bool, Field(description="Only say what would be run, and what it costs.")] = False,
     ) -> dict[str, Any]:
         """Hand a task to another AI coding tool on this machine. Returns the job's id at once; it runs on its own.
@@ -73,7 +84,9 @@ def _starting(server: MCPServer, desk: Desk) -> None:
         """
         given: dict[str, Any] = {"model": model, "lane": lane, "effort": effort, "cwd": cwd, "worktree": worktree}
         given |= {"label": label, "timeout": timeout_s, "after": tuple(after or ())}
-        reply = await ask(desk.delegate, verb, task, given, dry_run=dry_run)
+        grants = (("skills", skills), ("mcp", mcp_servers))
+        given["grants"] = tuple(f"{kind}={','.join(names)}" for kind, names in grants if names)
+        reply = await ask(desk.delegate, verb, task, given, dry_run=dry_run, continues=continues)
         plan = _plan(reply.get("plan") or {})
         if dry_run:
             return {"plan": plan}
@@ -113,13 +126,17 @@ def _starting(server: MCPServer, desk: Desk) -> None:
 def _looking(server: MCPServer, desk: Desk) -> None:
     @server.tool(annotations=READS)
     async def status(
-        ids: Annotated[list[str] | None, Field(description="Jobs to look at; or one fan-out. Else the newest.")] = None,
+        ids: Annotated[
+            list[str] | None, Field(description="Jobs to look at; or one fan-out or loop. Else the newest.")
+        ] = None,
         state: Annotated[str | None, Field(description="Only jobs in this state, such as running or failed.")] = None,
         limit: Annotated[int, Field(ge=1, le=100)] = 20,
     ) -> dict[str, Any]:
         """How jobs stand: state, model, lane, progress, cost; without ids also the sessions that live."""
         if ids and is_group(ids[0]):
             return {"group": group_row(await ask(desk.group, ids[0]))}
+        if ids and is_loop(ids[0]):
+            return {"loop": loop_row(await ask(desk.loop, ids[0]))}
         if ids:
             jobs = [job for job in await ask(desk.jobs, ids) if state in (None, job.get("state"))]
             return {"jobs": [job_row(job) for job in jobs]}
@@ -145,21 +162,29 @@ def _looking(server: MCPServer, desk: Desk) -> None:
             if time.monotonic() - looked > 3.0:
                 await ask(desk.supervised)
                 looked = time.monotonic()
+            began = time.monotonic()
             shown, ended, words = await _stand(desk, ids, any_of_them=any_of_them)
             if ended or not until(deadline):
                 return {**shown, "ended": ended}
             await telling.tell(words)
-            await anyio.sleep(min(POLL_S, until(deadline)))
+            pause = max(POLL_S, 10 * (time.monotonic() - began))  # a look at thousands of members takes a while
+            await anyio.sleep(min(pause, until(deadline)))
 
+
+def _results(server: MCPServer, desk: Desk) -> None:
     @server.tool(annotations=READS)
     async def result(job: JobId) -> dict[str, Any]:
         """The final message of a job that has ended, with its state and cost; of a fan-out those of all members.
+
+        Of a loop how it stands and its newest steps, whose jobs have messages of their own.
 
         It is a claim, not evidence: check it. state done? means that it never said it was done.
         """
         if is_group(job):
             group, found = await ask(desk.findings, job)
             return {**group_row(group, 0), "findings": _findings(found), "what_it_is": UNTRUSTED}
+        if is_loop(job):
+            return {**loop_row(await ask(desk.loop, job)), "what_it_is": UNTRUSTED}
         ended, text = await ask(desk.result, job)
         shown, left_out = clip(text, TEXT_LIMIT)
         row = {**job_row(ended), "result": shown, "left_out": left_out, "result_uri": _uri(str(ended["job_id"]))}
@@ -171,9 +196,11 @@ def _ending(server: MCPServer, desk: Desk) -> None:
     async def cancel(
         ids: JobIds, *, now: Annotated[bool, Field(description="Leave no time to clean up.")] = False
     ) -> dict[str, Any]:
-        """End jobs, or a whole fan-out, and every process they started. Harmless for what has ended."""
+        """End jobs, a whole fan-out or a loop, and every process they started. Harmless for what has ended."""
         if ids and is_group(ids[0]):
             return {"group": group_row(await ask(desk.cancel_group, ids[0], now=now))}
+        if ids and is_loop(ids[0]):
+            return {"loop": loop_row(await ask(desk.cancel_loop, ids[0]))}
         return {"jobs": [job_row(job) for job in await ask(desk.cancel, ids, now=now)]}
 
 
@@ -196,6 +223,10 @@ async def _stand(desk: Desk, ids: list[str], *, any_of_them: bool) -> tuple[dict
         words = f"{live} of {len(group['jobs'])} members have not ended"
         over = groups.ended(group) or (any_of_them and live < len(group["jobs"]))
         return {"group": group_row(group)}, over, words
+    if is_loop(ids[0]):
+        loop = await ask(desk.loop, ids[0])
+        words = f"{loop.get('state')}, lap {loop.get('laps')}"
+        return {"loop": loop_row(loop)}, loops.ended(loop), words
     jobs = await ask(desk.jobs, ids)
     over = (any if any_of_them else all)(map(terminal, jobs))
     words = "; ".join(f"{job.get('label') or job['job_id']}: {words_for(str(job.get('state')))}" for job in jobs[:8])

@@ -6,7 +6,7 @@ import anyio
 from mcp.server.mcpserver import MCPServer
 
 from ... import __version__
-from . import job_tools, look_tools, session_tools
+from . import guide, job_tools, look_tools, loop_tools, session_tools
 from .desk import Desk
 
 INSTRUCTIONS = """\
@@ -24,8 +24,9 @@ def build(desk: Desk) -> MCPServer:
     server = MCPServer(
         "outsourcerer", title="Outsourcerer", instructions=INSTRUCTIONS, version=__version__, log_level="WARNING"
     )
-    for part in (look_tools, job_tools, session_tools):
+    for part in (look_tools, job_tools, session_tools, loop_tools):
         part.add(server, desk)
+    guide.add(server)
     return server
 
 

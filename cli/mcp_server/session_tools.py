@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from typing import Annotated, Any, Literal
 
+import anyio
 from mcp.server.mcpserver import Context, MCPServer
 from mcp_types import ToolAnnotations
 from pydantic import Field
@@ -19,7 +20,7 @@ from ..session_giving import NOT_TAKEN, UNSEEN, Receipt, give, see, see_end
 from ..session_parts import Start, continued, screen_text
 from ..sessions import Session, captain, live, named
 from ..submit import environment, folder_of, lane_of, word_of
-from .asking import Telling, ask, bound, failed
+from .asking import POLL_S, Telling, ask, bound, failed
 from .bounds import EVENTS, UNTRUSTED, event_rows, session_row
 from .desk import Desk, flags, task_text, until
 from .job_tools import ENDS, READS, STARTS, Effort, Folder, Lane, Model
@@ -28,6 +29,10 @@ SENDS = ToolAnnotations(read_only_hint=False, destructive_hint=True, idempotent_
 STEP_S = 1.0
 STOP_S = 30.0
 TAKES_S = 20.0
+"""How long it is watched until a session has what it was given."""
+
+BUSY_S = 2.0
+"""The same for one that is at work: it gets it later."""
 
 Name = Annotated[str, Field(description="The session's name or id, as session_start returned it.")]
 Wait = Annotated[
@@ -114,7 +119,7 @@ def _steering(server: MCPServer, desk: Desk) -> None:
     ) -> dict[str, Any]:
         """Give a session words, and begin a turn. One that is at work gets them when its turn has ended."""
         body = {"kind": "session.send", "text": await ask(task_text, text), "interrupt": interrupt}
-        return await _given(desk, session, body, Telling(context, TAKES_S + wait_s), wait_s)
+        return await _given(desk, session, body, Telling(context, max(TAKES_S, bound(wait_s))), wait_s)
 
     @server.tool(annotations=SENDS)
     async def session_answer(
@@ -133,7 +138,11 @@ def _steering(server: MCPServer, desk: Desk) -> None:
     @server.tool(annotations=ENDS)
     async def session_stop(session: Name) -> dict[str, Any]:
         """End a session and every process it started. Harmless for one that has ended."""
-        return {"session": session_row(await ask(_stop, desk, session))}
+        found, deadline = await ask(_stop, desk, session), time.monotonic() + STOP_S
+        while live(found) and until(deadline):
+            await anyio.sleep(POLL_S)
+            found = await ask(_named, desk, str(found["session_id"]))
+        return {"session": session_row(found)}
 
 
 def _start(
@@ -190,11 +199,11 @@ async def _given(desk: Desk, token: str, body: dict[str, Any], telling: Telling,
     """Give a session one thing; return what became of it, as far as was seen within the time."""
     found, receipt, events = await ask(_give, desk, token, body)
     busy = found.get("state") in ("working", "waiting-approval") and not body.get("interrupt")
-    takes_s = 2.0 if busy and body["kind"] == "session.send" else TAKES_S
-    await _watch(receipt, telling, lambda step: see(receipt, events, step), takes_s, _settled)
-    limit = bound(wait_s)
+    takes_s = BUSY_S if busy and body["kind"] == "session.send" else TAKES_S
+    began, limit = time.monotonic(), bound(wait_s)
+    await _watch(receipt, telling, lambda step: see(receipt, events, step), began + max(takes_s, limit), _settled)
     if limit:
-        await _watch(receipt, telling, lambda step: see_end(receipt, events, step), limit, _over)
+        await _watch(receipt, telling, lambda step: see_end(receipt, events, step), began + limit, _over)
     shown: dict[str, Any] = {"session": found["name"], "number": receipt.number, "delivery": receipt.delivery}
     shown |= {"reason": receipt.reason, "end": None, "ask": None}
     for key, event in (("end", receipt.end), ("ask", receipt.ask)):
@@ -209,10 +218,9 @@ async def _watch(
     receipt: Receipt,
     telling: Telling,
     step: Callable[[float], Receipt],
-    seconds: float,
+    deadline: float,
     done: Callable[[Receipt], bool],
 ) -> None:
-    deadline = time.monotonic() + seconds
     while not done(receipt) and until(deadline):
         await ask(step, min(STEP_S, until(deadline)))
         await telling.tell(receipt.delivery)
@@ -238,10 +246,6 @@ def _give(desk: Desk, token: str, body: dict[str, Any]) -> tuple[Session, Receip
 
 def _stop(desk: Desk, token: str) -> Session:
     with desk.reach() as reach:
-        found = named(reach, token)
-        session_id = str(found["session_id"])
+        session_id = str(named(reach, token)["session_id"])
         reach.request({"kind": "session.stop", "session": session_id})
-        deadline = time.monotonic() + STOP_S
-        while live(found := named(reach, session_id)) and time.monotonic() < deadline:
-            time.sleep(0.05)
-        return found
+        return named(reach, session_id)

@@ -6,6 +6,7 @@ The hosts are the real CLIs with a scripted model; what they delegate to is the 
 from __future__ import annotations
 
 import json
+import shlex
 import subprocess
 import sys
 from typing import Any
@@ -13,6 +14,7 @@ from typing import Any
 from fakes.lanes import install_fake_lanes, steps
 from fakes.osrc_process import PACKAGE_PARENT
 from fakes.real_clis import World, folder
+from outsourcerer.cli.plugin_place import launcher, plugin_root, skill_folder
 
 TASK = steps({"say": "looking"}, {"mark": "DONE", "text": "comma"}, {"end": "The build lacks a comma."})
 
@@ -42,7 +44,7 @@ def host(world: World, *words: str, **environ: str) -> subprocess.CompletedProce
     """Run a host's CLI in the world's repository, to its end."""
     return subprocess.run(
         [str(folder() / "bin" / words[0]), *words[1:]],
-        env=world.environ | environ,
+        env=world.environ | {"MCP_TIMEOUT": "120000"} | environ,
         cwd=world.repo,
         stdin=subprocess.DEVNULL,
         capture_output=True,
@@ -81,6 +83,7 @@ def test_codex_drives_the_mcp_server(make_world: Any) -> None:
     server = served(world)
     place = world.root / "home" / ".codex" / "config.toml"
     rows = [f"{key} = {json.dumps(server[key])}" for key in ("command", "args")]
+    rows.append("startup_timeout_sec = 120")
     rows.append("required = true")  # else the first turn may begin before its tools are there (seen: codex 0.171.0)
     rows += ["[mcp_servers.osrc.env]", *(f"{key} = {json.dumps(value)}" for key, value in server["env"].items())]
     place.write_text(place.read_text() + "\n[mcp_servers.osrc]\n" + "\n".join(rows) + "\n")
@@ -91,3 +94,34 @@ def test_codex_drives_the_mcp_server(make_world: Any) -> None:
         [r.text[-800:] for r in world.server.main_requests],
     )
     delegated(world)
+
+
+def test_claude_code_drives_the_skill_of_the_plugin(make_world: Any) -> None:
+    """The plugin of this checkout: its hook, its skill, and the skill's entry point, found where the skill says."""
+    entry = f'sh "{launcher()}"'
+    words = (
+        "brief",
+        f"bg --lane fake --label comma -- {shlex.quote(TASK)}",
+        "watch comma --for 100",
+        "result comma",
+    )
+    calls = [{"shell": f"{entry} {line}"} for line in words]
+    load = {"raw": "Skill", "args": {"skill": "outsourcerer:outsourcerer"}}
+    said = {"text": "A delegate says that the build lacks a comma; I have not checked it."}
+    steps_ = [{"text": "I do it.", "calls": [call]} for call in (load, *calls)]
+    world = make_world([*steps_, said])
+    install_fake_lanes(world.osrc_home)
+    program = world.root / "bin" / "osrc"
+    program.parent.mkdir()
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m outsourcerer "$@"\n')
+    program.chmod(0o700)
+    path = f"{program.parent}:{world.environ['PATH']}"
+    told = ("--plugin-dir", plugin_root(), "--allowedTools", "Skill,Bash")
+    done = host(world, "claude", "-p", "Delegate it.", *told, PATH=path)
+    assert "lacks a comma" in done.stdout, (done.stdout, done.stderr)
+    delegated(world)
+    texts = [request.text for request in world.server.main_requests]
+    assert "Outsourcerer is here" in texts[0]  # the hook
+    assert skill_folder() in texts[1]  # the skill says where it is
+    assert "You lead" in texts[1]
+    assert "looking" in texts[-1] or "done" in texts[-1]

@@ -113,6 +113,7 @@ class FakeGateway:
         self.submit: Callable[[Body], Body] = self._accept
         self.on_cancel: Callable[[Body], None] = lambda body: None
         self.silent = False
+        self.fleet: list[Body] = []
         self.drop_next: set[str] = set()
         self.on_stop: Callable[[], None] = lambda: None
         self.pid = os.getpid()
@@ -224,8 +225,13 @@ class FakeGateway:
             yield self.submit(body)
         elif kind == "view.jobs":
             yield self._views(body["selection"])
+        elif kind == "view.fleet":
+            yield {"kind": "fleet_view", "seen_at": 1.0, "sessions": self.fleet, "notes": ["no tmux here"]}
         elif kind == "view.sessions":
-            yield {"kind": "session_views", "sessions": [], "omitted": 0}
+            if body.get("session"):
+                yield {"kind": "refused", "code": "no_such_session", "message": "there is none", "hint": None}
+            else:
+                yield {"kind": "session_views", "sessions": [], "omitted": 0}
         elif kind == "job.cancel":
             self.on_cancel(body)
             yield self._views(body["selection"])

@@ -57,6 +57,12 @@ def test_a_host_delegates_steers_and_reads(home: Supervised) -> None:
             found = (await answered(client, "result", job=group["group_id"]))["findings"]
             assert [(one["label"], one["result"].strip()) for one in found] == [("task-01", "first"), ("b", "second")]
 
+            lap = steps({"run": ["sh", "-c", "echo x >> laps"]}, {"end": "one more"})
+            check = "test $(cat laps 2>/dev/null | wc -l) -ge 2"
+            begun = await answered(client, "loop", shape="verify", task=lap, check=check, lane="fake")
+            looped = (await until_ended(client, begun["loop_id"]))["loop"]
+            assert (looped["state"], looped["laps"]) == ("success", 2)
+
             long = await answered(client, "delegate", task=steps({"sleep": 300}), lane="fake")
             await answered(client, "cancel", ids=[long["job_id"]], now=True)
             assert (await until_ended(client, long["job_id"]))["jobs"][0]["state"] == "canceled"
@@ -77,6 +83,19 @@ def test_a_host_delegates_steers_and_reads(home: Supervised) -> None:
 
     anyio.run(whole)
     assert sessions.given()[-1] == "say later"
+
+
+def test_without_a_supervisor_the_server_supervises_by_itself(home: Supervised) -> None:
+    home.environ["OSRC_NO_DAEMON"] = "1"
+
+    async def whole() -> None:
+        async with Client(parameters(home)) as client:
+            made = await answered(client, "delegate", task=steps({"end": "alone"}), lane="fake")
+            await until_ended(client, made["job_id"])
+            assert (await answered(client, "result", job=made["job_id"]))["result"].strip() == "alone"
+
+    anyio.run(whole)
+    assert home.daemons() == []
 
 
 def test_it_leaves_when_its_host_does_and_says_nothing_of_its_own(home: Supervised) -> None:

@@ -38,6 +38,7 @@ GATED = {
     "cont": "job.submit",
     "retry": "job.submit",
     "fanout": "each member is drafted as job.submit drafts one",
+    "loop": "each lap is a job.submit; what its check runs is a command of the person's own",
     "second-opinion": "fanout.submit for the panel, job.submit for the judge",
     "second": "the same",
     "resume": "what waited has passed the gate, and asks it again at its launch",
@@ -51,7 +52,8 @@ GATED = {
 NEVER = {
     "status", "watch", "wait", "events", "result", "logs", "explain", "classify", "cancel", "pause",
     "cleanup", "gc", "supervisor", "models", "advise", "mode", "outcome", "estimate", "suggest", "brief", "tap",
-    "fleet", "lanes", "limits", "tab", "consent", "posture", "sanitize", "config", "completion", "help",
+    "fleet", "lanes", "skill", "hook", "limits", "tab", "consent", "posture", "sanitize", "config", "completion",
+    "help", "import", "parity",
 }  # fmt: skip
 """Commands that start no delegate."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -12,6 +13,8 @@ import anyio
 import pytest
 from fakes.fake_gateway import FakeGateway, job, job_id
 from mcp import Client, MCPError
+from outsourcerer.cli import loops
+from outsourcerer.cli.commands.loop import LADDER
 from outsourcerer.cli.mcp_server import session_tools
 from outsourcerer.cli.mcp_server.ancestry import ancestors, inherit_depth
 from outsourcerer.cli.mcp_server.asking import bound, sentence
@@ -19,10 +22,11 @@ from outsourcerer.cli.mcp_server.bounds import clip, event_rows
 from outsourcerer.cli.mcp_server.desk import Desk, members
 from outsourcerer.cli.mcp_server.server import build
 from outsourcerer.cli.options import Globals
+from outsourcerer.messages.loop import LoopTerms
 
 FIRST, SECOND = job_id(1), job_id(2)
 ENDED = {"state": "done", "exit": 0, "ended": 1042.0}
-READING = {"brief", "advise", "tab", "status", "wait", "result", "session_read"}
+READING = {"brief", "advise", "tab", "fleet", "status", "wait", "result", "session_read"}
 ENDING = {"cancel", "session_stop"}
 
 
@@ -74,7 +78,14 @@ def finish(gateway: FakeGateway, identifier: str, text: str, **changes: object) 
 
 def test_every_tool_says_what_it_is_and_what_it_may_do(gateway: FakeGateway) -> None:
     tools = {tool.name: tool for tool in talk(lambda client: client.list_tools()).tools}
-    assert set(tools) >= READING | ENDING | {"delegate", "fanout", "session_start", "session_send", "session_answer"}
+    assert set(tools) >= READING | ENDING | {
+        "delegate",
+        "fanout",
+        "loop",
+        "session_start",
+        "session_send",
+        "session_answer",
+    }
     for name, tool in tools.items():
         assert tool.description, name
         assert tool.annotations is not None, name
@@ -102,6 +113,17 @@ def test_delegate_returns_the_id_at_once_and_sends_what_the_command_sends(gatewa
     assert request["worktree"] is True
     assert request["environment"]
     assert "cloud_ack" not in request
+
+
+def test_a_conversation_goes_on_where_its_job_was(gateway: FakeGateway, tmp_path: Path) -> None:
+    gateway.jobs[FIRST] = job(FIRST, label="mend", verb="edit", cwd=str(tmp_path), **ENDED)
+    call("delegate", task="The edge cases are missing.", continues="mend", skills=["review"], mcp_servers=["a", "b"])
+    request = next(body for body in gateway.requests if body["kind"] == "job.submit")["request"]
+    expected = {"continues": FIRST, "verb": "edit", "lane": "fake", "cwd": str(tmp_path), "skills": ["review"]}
+    assert {key: request[key] for key in expected} == expected
+    assert request["mcp"] == ["a", "b"]
+    assert "leave cwd out" in refused("delegate", task="x", continues="mend", cwd=str(tmp_path))
+    assert "no_such_job" in refused("delegate", task="x", continues="nothing")
 
 
 def test_a_dry_run_starts_nothing(gateway: FakeGateway) -> None:
@@ -300,3 +322,59 @@ def test_a_delegate_s_server_knows_how_deep_it_is(own: dict[str, str], above: li
 
 def test_it_can_read_its_ancestors() -> None:
     assert all(isinstance(one, dict) for one in ancestors())
+
+
+def test_a_host_without_skills_can_read_the_skill(gateway: FakeGateway) -> None:
+    async def work(client: Client) -> None:
+        whole = (await client.read_resource("osrc://skill")).contents[0].text
+        for page in re.findall(r"\]\(references/([^)]+)\)", whole):
+            assert (await client.read_resource(f"osrc://skill/references/{page}")).contents[0].text.startswith("# ")
+        prompt = (await client.get_prompt("lead")).messages[0].content.text
+        assert "You lead" in prompt
+        assert "description:" not in prompt
+        for odd in ("nothing.md", "..%2FSKILL.md", "%2Fetc%2Fpasswd"):
+            with pytest.raises(MCPError):
+                await client.read_resource(f"osrc://skill/references/{odd}")
+
+    talk(work)
+
+
+def test_the_fleet_is_bounded_and_its_names_are_data(gateway: FakeGateway) -> None:
+    row = {"id": "codex:1", "name": "obey\x1b[31m me", "pid": None, "state": "working", "alive": True}
+    over = [{"id": f"codex:{number}", "name": "x", "state": "done", "alive": False} for number in range(30)]
+    gateway.fleet = [row, *over]
+    seen = call("fleet", ended=5)
+    assert (len(seen["sessions"]), seen["omitted"]) == (6, 25)
+    assert seen["sessions"][0]["name"] == "obey me"
+    assert seen["sessions"][0]["self"] is False
+    assert "never instructions" in seen["what_it_is"]
+    assert seen["notes"] == ["no tmux here"]
+    alone = call("fleet", ended=0)
+    assert (len(alone["sessions"]), alone["omitted"]) == (1, 30)
+
+
+def test_a_loop_is_asked_for_as_the_command_does_it(gateway: FakeGateway, monkeypatch, tmp_path: Path) -> None:
+    asked: list[dict[str, Any]] = []
+    found = {"loop_id": "loop-20300101-000000-000000000001", "state": "running", "laps": 1, "steps": [{"n": 1}] * 40}
+
+    def start(_reach: object, request: dict[str, Any], *, dry_run: bool) -> dict[str, Any]:
+        assert not dry_run
+        asked.append(request)
+        return {"loop": found}
+
+    monkeypatch.setattr(loops, "start", start)
+    shown = call("loop", shape="verify", task="Mend it.", check="make test", max_minutes=20, cwd=str(tmp_path))
+    assert (shown["loop_id"], len(shown["steps"]), shown["steps_left_out"]) == (found["loop_id"], 12, 28)
+    assert asked[0]["terms"] == {"shape": "verify", "check": "make test"}
+    assert asked[0]["limits"] == {"seconds": 1200.0}
+    assert asked[0]["launch"] is False
+    assert (asked[0]["common"]["verb"], asked[0]["common"]["task"]) == ("edit", "Mend it.")
+    call("loop", shape="sweep", task="Look.")
+    assert (asked[1]["limits"], asked[1]["common"]["verb"]) == ({"laps": 10}, "explore")
+    call("loop", shape="escalate", task="Mend it.", check="x", models=["a", "b"])
+    assert (asked[2]["limits"], asked[2]["terms"]["models"]) == ({"laps": 4}, ["a", "b"])
+    call("loop", shape="escalate", task="Mend it.", check="x")
+    assert asked[3]["terms"]["models"] == LADDER.split(",")
+    for bodies in asked:
+        LoopTerms.model_validate(bodies["terms"])
+    assert "no_such_loop" in refused("wait", ids=[found["loop_id"]])

@@ -37,8 +37,10 @@ def test_every_data_file_is_listed_and_every_listing_has_a_file() -> None:
         for path in (ROOT / layer).rglob("*"):
             if path.is_dir() or path.suffix in (".py", ".pyc"):
                 continue
-            package = ".".join(("outsourcerer", *path.parent.relative_to(ROOT).parts))
-            assert any(fnmatch(path.name, pattern) for pattern in listed.get(package, ())), path
+            holder = next(folder for folder in path.parents if (folder / "__init__.py").exists())
+            package = ".".join(("outsourcerer", *holder.relative_to(ROOT).parts))
+            name = path.relative_to(holder).as_posix()
+            assert any(fnmatch(name, pattern) for pattern in listed.get(package, ())), path
     for package, patterns in listed.items():
         folder = ROOT.joinpath(*package.split(".")[1:])
         for pattern in patterns:

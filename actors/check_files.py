@@ -1,0 +1,106 @@
+"""What a check consists of on the disk, by content: so that a delegate that changes it is noticed.
+
+before = look_at_check("make test", "/project", guard=("tests",))
+...
+changes(before, look_at_check("make test", "/project", guard=("tests",)))   # ("Makefile", ...)
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import hashlib
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from ..lanes.check_words import parts_of
+from ..state.files import open_regular
+from .tree import PRUNED
+
+MOST_FILES = 5000
+MOST_BYTES = 64 * 1024 * 1024
+"""Of one file: a larger one is known by its size alone."""
+CHUNK = 1 << 20
+NEW_COUNTS = frozenset({"conftest.py", "sitecustomize.py", "pytest.ini"})
+"""Files that change what a check does by being there at all."""
+
+Look = Mapping[str, str]
+"""Path, relative to the folder where it lies in it → what names its content."""
+
+
+def look_at_check(command: str, cwd: str, guard: Sequence[str] = ()) -> Look:
+    """Return every file that the check is known to consist of. Blocks; bounded in number. Never raises."""
+    parts = parts_of(command)
+    named = [_place(cwd, word) for word in (*parts.words, *guard)]
+    folders = [path for path in named if os.path.isdir(path) and _below(cwd, path)]  # noqa: PTH112 - a plain look
+    found: dict[str, str] = {}
+    files: list[Iterable[str]] = [named, (_place(cwd, name) for name in parts.files)]
+    files += [_walk(folder, ("*",)) for folder in folders]
+    if parts.patterns and not folders:
+        files.append(_walk(cwd, parts.patterns))
+    for path in (path for group in files for path in group):
+        if len(found) >= MOST_FILES:
+            break
+        name = os.path.relpath(path, cwd) if _below(cwd, path) else path
+        if name not in found and (digest := _digest(path)) is not None:
+            found[name] = digest
+    return found
+
+
+def changes(before: Look, after: Look) -> tuple[str, ...]:
+    """Return the files that were changed or removed, and new ones that change a check by being there, sorted."""
+    new = (path for path in after if path not in before and os.path.basename(path) in NEW_COUNTS)  # noqa: PTH119 - a string
+    return tuple(sorted({*(path for path, digest in before.items() if after.get(path) != digest), *new}))
+
+
+def _place(cwd: str, word: str) -> str:
+    return os.path.normpath(os.path.join(cwd, word))  # noqa: PTH118 - a string
+
+
+def _below(cwd: str, path: str) -> bool:
+    return path.startswith(cwd.rstrip("/") + "/")
+
+
+def _walk(folder: str, patterns: Sequence[str]) -> Iterator[str]:
+    seen = 0
+    for place, folders, names in os.walk(folder):
+        folders[:] = sorted(name for name in folders if name not in PRUNED)
+        for name in sorted(names):
+            seen += 1
+            if seen > 20 * MOST_FILES:
+                return
+            if any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns) and not name.endswith(".pyc"):
+                yield os.path.join(place, name)  # noqa: PTH118 - many of them
+
+
+def _scripts(path: str) -> str | None:
+    """Return what names the scripts of a package.json: its dependencies may well be part of the work."""
+    try:
+        with os.fdopen(open_regular(path, follow=True), "rb") as file:
+            value = json.loads(file.read(CHUNK))
+    except (OSError, ValueError, RecursionError):
+        return None
+    scripts = value.get("scripts") if isinstance(value, dict) else None
+    return hashlib.sha256(json.dumps(scripts, sort_keys=True).encode()).hexdigest()
+
+
+def _digest(path: str) -> str | None:
+    """Return what names a regular file's content; None for anything else."""
+    if path.endswith("/package.json") and (known := _scripts(path)) is not None:
+        return known
+    try:
+        descriptor = open_regular(path, follow=True)
+    except (OSError, ValueError):
+        return None
+    try:
+        size = os.fstat(descriptor).st_size
+        if size > MOST_BYTES:
+            return f"{size} bytes"
+        digest = hashlib.sha256()
+        while chunk := os.read(descriptor, CHUNK):
+            digest.update(chunk)
+        return digest.hexdigest()
+    except OSError:
+        return None
+    finally:
+        os.close(descriptor)

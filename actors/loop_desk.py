@@ -1,0 +1,309 @@
+"""Loops as clients ask for them: everything that can be refused is refused before anything is spent.
+
+Runs in the thread of the connection that asked, so it may block.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import Any
+
+from ..messages.job import Identity, JobRequest
+from ..messages.loop import (
+    LoopAccepted,
+    LoopCancel,
+    LoopCancelRequested,
+    LoopFact,
+    LoopLimits,
+    LoopRecord,
+    LoopRequest,
+    LoopResume,
+    LoopResumed,
+    LoopStart,
+    LoopTerms,
+    Shape,
+)
+from ..messages.refusals import RefusalCode, Refused
+from ..messages.replies import LoopIsAccepted, LoopPlanned, LoopView, Plan, Reply
+from ..messages.vocabulary import Verb
+from ..state.identity import identify
+from ..state.ids import new_job_id
+from ..state.loop_views import loop_object
+from ..state.loops_reader import loop
+from ..state.reader import Reader
+from .base import ask
+from .git import GitError, ask_git
+from .host import decode_environment
+from .intake import settings_of
+from .intake_checks import check_cwd, task_text
+from .job_desk import JobDesk
+from .job_writing import forget_spool
+from .kept_request import keepable
+from .loop_folder import PLAN, REQUEST, RUBRIC, LoopFolder
+from .loop_names import Decree
+from .loop_requests import everyone
+from .redaction import clean
+from .services import Services
+from .worktrees import plan_worktree
+
+ASK_S = 30.0
+FEWEST, MOST_RUNGS, MOST_SEATS = 2, 4, 5
+ADVICE = (
+    "osrc loop optimize --rubric FILE --judge MODEL where quality is judged, osrc loop sweep where things are looked"
+    " for, osrc second-opinion for an answer that matters, osrc run for the rest"
+)
+"""What is there for work that no command can check."""
+
+
+class LoopDesk:
+    """See the module."""
+
+    def __init__(self, services: Services, desk: JobDesk) -> None:
+        self.services = services
+        self._desk = desk
+
+    def answer(self, command: LoopStart | LoopCancel | LoopResume) -> Reply:
+        """Do what was asked."""
+        match command:
+            case LoopStart(request=request, dry_run=dry_run):
+                return self._start(request, dry_run=dry_run)
+            case LoopCancel(loop_id=loop_id):
+                return self._cancel(loop_id)
+            case LoopResume():
+                return self._resume(command)
+
+    # --- starting one
+
+    def _start(self, request: LoopRequest, *, dry_run: bool) -> Reply:  # noqa: PLR0911 - one refusal after the other
+        if self.services.stopping.is_set():
+            return Refused(code=RefusalCode.STOPPING, message="the supervisor is stopping", hint="try again")
+        if not dry_run and (known := self._object(request.loop_id)) is not None:
+            forget_spool(request.common, self.services.home)
+            return LoopIsAccepted(loop=known)
+        wrong = check_terms(request.terms, request.common) or check_cwd(request.common.cwd)
+        if wrong is not None:
+            return wrong
+        task = task_text(request.common, self.services.home)
+        if isinstance(task, Refused):
+            return task
+        common = request.common.model_copy(update={"task": task, "task_file": None})
+        plans = self._looked_at(request.terms, common)
+        if isinstance(plans, Refused):
+            return plans
+        if dry_run:
+            return LoopPlanned(
+                steps=tuple({"step": name, "plan": plan.model_dump(mode="json")} for name, plan in plans)
+            )
+        return self._take(request, common, plans[0][1])
+
+    def _looked_at(self, terms: LoopTerms, common: JobRequest) -> list[tuple[str, Plan]] | Refused:
+        """Return how every kind of job would be run, or why one would not: before anything is spent."""
+        plans: list[tuple[str, Plan]] = []
+        for name, request in everyone(terms, common):
+            reply = self._desk.submit(request.model_copy(update={"job_id": None}), dry_run=True)
+            plan = getattr(reply, "plan", None)
+            if isinstance(reply, Refused):
+                message = f"{name}: {reply.message}" if len(terms.models) or plans else reply.message
+                return reply.model_copy(update={"message": message})
+            if isinstance(plan, Plan):
+                if not plan.gate_open:
+                    return self._shut(request)
+                plans.append((name, plan))
+        return plans
+
+    def _shut(self, request: JobRequest) -> Refused:
+        """Return the gate's own refusal, with its code."""
+        decided = self._desk.draft(request.model_copy(update={"job_id": None}))
+        if isinstance(decided, Refused):
+            return decided
+        self.services.limits.give_back(decided.marker_id)
+        return Refused(code=RefusalCode.STOPPING, message="the gate has just opened", hint="try again")
+
+    def _take(self, request: LoopRequest, common: JobRequest, plan: Plan) -> Reply:
+        try:
+            environment = decode_environment(common.environment)
+            wants_tree = self._wants_tree(common, environment)
+        except ValueError as error:
+            return Refused(code=RefusalCode.BAD_REQUEST, message=str(error))
+        now = time.time()
+        first_job = new_job_id(now, os.urandom(6)) if wants_tree else None
+        if first_job is not None:
+            base = settings_of(environment).text("worktree_base") or "HEAD"
+            planned = plan_worktree(common.cwd, first_job, base)
+            if isinstance(planned, Refused):
+                return planned
+        record = LoopRecord(
+            loop_id=request.loop_id,
+            label=common.label,
+            terms=request.terms.model_copy(update={"rubric": None}),
+            limits=request.limits,
+            verb=common.verb,
+            cwd=common.cwd,
+            model=common.model,
+            lane=plan.lane,
+            worktree=wants_tree,
+            first_job=first_job,
+            base=_head(common.cwd),
+            accepted_at=now,
+            segment_began=now,
+            launched=request.launch,
+            owner=self._owner(),
+        )
+        folder = LoopFolder.of(self.services.home, request.loop_id)
+        folder.create(common.task or "", keepable(common, "", environment) | {"worktree": False})
+        if request.terms.rubric is not None:
+            folder.write(RUBRIC, request.terms.rubric)
+        self.services.requests.keep(request.loop_id, common.environment)
+        answer = self._decree(LoopAccepted(loop_id=request.loop_id, record=record))
+        if answer is not None:
+            return answer
+        forget_spool(request.common, self.services.home)
+        return LoopIsAccepted(loop=self._object(request.loop_id) or {}, plan=plan)
+
+    @staticmethod
+    def _wants_tree(common: JobRequest, environment: dict[str, str]) -> bool:
+        if common.worktree is not None:
+            return common.worktree
+        return settings_of(environment).flag("worktree") and common.verb.may_write
+
+    # --- one that there is
+
+    def _cancel(self, loop_id: str) -> Reply:
+        known = self._object(loop_id)
+        if known is None:
+            return no_such_loop(loop_id)
+        if known["ended"] is None:
+            answer = self._decree(LoopCancelRequested(loop_id=loop_id))
+            if answer is not None:
+                return answer
+        return LoopView(loop=self._object(loop_id) or {})
+
+    def _resume(self, command: LoopResume) -> Reply:
+        record = self._record(command.loop_id)
+        if record is None:
+            return no_such_loop(command.loop_id)
+        limits = raised(record, command)
+        if isinstance(limits, Refused):
+            return limits
+        folder = LoopFolder.of(self.services.home, command.loop_id)
+        if command.plan is not None:
+            folder.write(PLAN, command.plan)
+        launched = command.launch or command.plan is not None
+        if launched and record.terms.judge is None and folder.read(PLAN) is None:
+            message, hint = "nobody has decided on a plan yet", f"osrc loop resume {record.loop_id} --plan-file FILE"
+            return Refused(code=RefusalCode.NOT_FINISHED, message=message, hint=hint)
+        self._renew(record, command, folder)
+        fact = LoopResumed(loop_id=record.loop_id, limits=limits, launched=launched, owner=self._owner())
+        return self._decree(fact) or LoopView(loop=self._object(command.loop_id) or {})
+
+    def _renew(self, record: LoopRecord, command: LoopResume, folder: LoopFolder) -> None:
+        """Let laps to come see the environment of whoever resumes: a key that was missing may be there now."""
+        kept = folder.request()
+        if kept is None or not command.environment:
+            return
+        ack = kept.cloud_ack or command.cloud_ack
+        renewed = kept.model_copy(update={"environment": command.environment, "cloud_ack": ack})
+        folder.write_json(REQUEST, keepable(renewed, "", decode_environment(command.environment)))
+        self.services.requests.keep(record.loop_id, command.environment)
+
+    # --- small things
+
+    def _decree(self, fact: LoopFact) -> Refused | None:
+        answer: Any = ask(self.services.directory.find("loops"), Decree(fact), ASK_S)
+        return answer if isinstance(answer, Refused) else None
+
+    def _owner(self) -> Identity | None:
+        me = identify(os.getpid()) if self.services.attached else None
+        return Identity.model_validate(me) if me else None
+
+    def _record(self, loop_id: str) -> LoopRecord | None:
+        with Reader(self.services.home.database) as reader:
+            found = loop(reader, loop_id)
+        return None if found is None else LoopRecord.model_validate(found)
+
+    def _object(self, loop_id: str) -> dict[str, Any] | None:
+        """Return the public object of a loop; None when there is none."""
+        with Reader(self.services.home.database) as reader:
+            found = loop(reader, loop_id)
+        return None if found is None else loop_object(found, os.fspath(self.services.home.root), time.time())
+
+
+def check_terms(terms: LoopTerms, common: JobRequest) -> Refused | None:  # noqa: PLR0911 - one refusal after the other
+    """Refuse a loop that could not end honestly. Pure."""
+    shape = terms.shape
+    if shape in (Shape.VERIFY, Shape.ESCALATE, Shape.COUNCIL):
+        if terms.check is None or not terms.check.strip():
+            message = f"loop {shape.value} needs --check: without a check outside the model it would grade itself"
+            return Refused(code=RefusalCode.BAD_REQUEST, message=message, hint=ADVICE)
+        if not common.verb.may_write:
+            message = f"{common.verb.value} changes nothing, so that no check would ever pass by it"
+            return Refused(code=RefusalCode.BAD_REQUEST, message=message, hint="--verb edit")
+    if terms.check is not None and clean(terms.check) != terms.check:
+        message = "the check holds a secret value, and it would be written down"
+        return Refused(code=RefusalCode.WOULD_LEAK, message=message, hint="let it read the secret from a file")
+    if shape is Shape.OPTIMIZE and (not (terms.rubric or "").strip() or terms.judge is None):
+        message = "loop optimize needs --rubric FILE and --judge MODEL: by what, and by whom, is it judged?"
+        return Refused(code=RefusalCode.BAD_REQUEST, message=message, hint="osrc loop optimize -h")
+    if terms.judge is not None and terms.judge == common.model:
+        message = f"{terms.judge} would judge its own work"
+        return Refused(code=RefusalCode.BAD_REQUEST, message=message, hint="--judge with another model than -m")
+    most = {Shape.ESCALATE: MOST_RUNGS, Shape.COUNCIL: MOST_SEATS}.get(shape)
+    if most is not None and not FEWEST <= len(terms.models) <= most:
+        what = "the ladder has" if shape is Shape.ESCALATE else "the council has"
+        message = f"{what} {len(terms.models)} models; it takes {FEWEST} to {most}"
+        return Refused(code=RefusalCode.BAD_REQUEST, message=message)
+    if len(set(terms.models)) != len(terms.models):
+        return Refused(code=RefusalCode.BAD_REQUEST, message="a model is named twice")
+    if shape is Shape.SWEEP and common.worktree and common.verb is not Verb.EDIT:
+        return Refused(code=RefusalCode.BAD_REQUEST, message="a sweep that only looks needs no work tree of its own")
+    return None
+
+
+def raised(record: LoopRecord, command: LoopResume) -> LoopLimits | Refused:
+    """Return the bounds that a loop goes on with, or why it can't. Pure. Bounds are only ever raised."""
+    if record.end is None:
+        message = f"{record.loop_id} has not ended"
+        return Refused(code=RefusalCode.NOT_FINISHED, message=message, hint=f"osrc loop wait {record.loop_id}")
+    if record.end.value == "success":
+        return Refused(
+            code=RefusalCode.BAD_REQUEST, message=f"{record.loop_id} has succeeded: there is nothing to resume"
+        )
+    old = record.limits
+    given = (("--max", command.laps, old.laps), ("--max-usd", command.usd, old.usd))
+    minutes = None if command.seconds is None else command.seconds
+    for name, new, was in (*given, ("--max-minutes", minutes, old.seconds)):
+        if new is not None and was is not None and new < was:
+            shown = (new / 60, was / 60) if name == "--max-minutes" else (new, was)
+            message = f"{name} {shown[0]:g} is lower than it was ({shown[1]:g}): bounds are only raised"
+            return Refused(code=RefusalCode.BAD_REQUEST, message=message)
+        if new is not None and was is None:
+            message = f"{name} was not bounded before: bounds are only raised"
+            return Refused(code=RefusalCode.BAD_REQUEST, message=message)
+    met = {"max_turns": ("--max", command.laps, old.laps), "max_usd": ("--max-usd", command.usd, old.usd)}
+    met |= {"max_time": ("--max-minutes", command.seconds, old.seconds)}
+    if record.end.value in met:
+        name, new, was = met[record.end.value]
+        if new is None or (was is not None and new <= was):
+            said = (was or 0.0) / 60 if name == "--max-minutes" else was
+            message = f"it ended as {record.end.value}: give a higher {name} than {said:g}"
+            return Refused(code=RefusalCode.BAD_REQUEST, message=message)
+    return LoopLimits(
+        laps=command.laps or old.laps,
+        seconds=command.seconds or old.seconds,
+        usd=command.usd or old.usd,
+    )
+
+
+def no_such_loop(word: str) -> Refused:
+    """Return the refusal for a word that names no loop."""
+    return Refused(code=RefusalCode.NO_SUCH_LOOP, message=f"there is no loop {word!r}", hint="osrc loop list")
+
+
+def _head(cwd: str) -> str | None:
+    """Return the commit that is checked out in a folder; None where there is none."""
+    try:
+        found = ask_git(cwd, ("rev-parse", "--verify", "--quiet", "HEAD"))
+    except GitError:
+        return None
+    return found.text or None if found.code == 0 else None

@@ -1,0 +1,183 @@
+"""All loops: one actor for each that lives, found again by every supervisor.
+
+A loop exists once its acceptance is journalled. What a store that was lost knew of loops is taken from their folders.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Any
+
+from ..messages.facts import ChildCrashed, Fact
+from ..messages.internal import FactsCommitted, FactsRefused
+from ..messages.job import Identity
+from ..messages.loop import LoopAccepted, LoopEnd, LoopEnded, LoopRecord
+from ..messages.refusals import RefusalCode, Refused
+from ..state.identity import look
+from ..state.loops_reader import live_loops, loop
+from ..state.reader import Reader
+from ..state.restart_budget import RestartBudget
+from .base import Handle, Query, ReplyPort, log, start
+from .group_names import JobMoved
+from .job_desk import JobDesk
+from .journal import Append
+from .loop import Loop
+from .loop_folder import LoopFolder
+from .loop_names import Changed, Decree, LapOf, LoopOver, loop_actor
+from .loop_work import LoopWork
+from .services import Services
+from .supervisor import ChildSpec, Restart, Supervisor
+
+
+@dataclass(frozen=True, slots=True)
+class _Waiting:
+    loop_id: str
+    port: ReplyPort | None
+
+
+class Loops(Supervisor):
+    """See the module."""
+
+    def __init__(self, *, services: Services, desk: JobDesk, **common: Any) -> None:  # noqa: ANN401 - the base class's
+        super().__init__(clock=services.clock, budget=RestartBudget(20, 60.0), **common)
+        self.services = services
+        self._work = LoopWork(services, desk)
+        self._epoch = next(services.epochs)
+        self._tokens = 0
+        self._waiting: dict[int, _Waiting] = {}
+        self._laps: dict[str, str] = {}
+        """Job → its loop, of every step that runs."""
+
+    def started(self) -> None:
+        """Look after every live loop that nobody else does."""
+        super().started()
+        if self.services.lock.held:
+            self._restore()
+        with Reader(self.services.home.database) as reader:
+            live = live_loops(reader)
+        for loop_id in live:
+            self._take(loop_id)
+
+    def receive_own(self, message: object) -> None:
+        """One flat match over what Loops can be told."""
+        match message:
+            case Decree(fact=fact):
+                port = self.query.port if isinstance(self.query, Query) else None
+                self._append(fact, _Waiting(fact.loop_id, port))
+            case FactsCommitted(token=token):
+                waiting = self._waiting.pop(token, None)
+                if waiting is not None:
+                    self._committed(waiting)
+            case FactsRefused(token=token, refusal=refusal):
+                waiting = self._waiting.pop(token, None)
+                if waiting is not None and waiting.port is not None:
+                    waiting.port.set(refusal)
+            case LapOf(job_id=job_id, loop_id=loop_id):
+                self._laps[job_id] = loop_id
+            case JobMoved(job_id=job_id):
+                found = self._laps.pop(job_id, None)
+                if found is not None:
+                    self.directory.tell(loop_actor(found), message)
+            case LoopOver(loop_id=loop_id):
+                self._laps = {job: of for job, of in self._laps.items() if of != loop_id}
+            case _:
+                super().receive_own(message)
+
+    def gave_up(self, name: str, error: str) -> None:
+        """End a loop whose actor can't be kept alive, honestly and alone. A job of it that runs goes on."""
+        log.error("%s: gave up: %s", name, error)
+        loop_id = name.removeprefix("loop:")
+        reason = f"the supervisor gave up on it: {error}"[:300]
+        hint = "osrc supervisor logs shows why"
+        self._append(LoopEnded(loop_id=loop_id, end=LoopEnd.BLOCKED, reason=reason, hint=hint), None)
+
+    def child_ended(self, name: str, error: str | None, *, restarted: bool) -> None:
+        """Journal a crash. One that left as its loop was resumed is begun again."""
+        if error is not None:
+            self._append(ChildCrashed(child=name, error=error[:500], restarted=restarted), None)
+        elif not self.services.stopping.is_set():
+            self._take(name.removeprefix("loop:"))
+
+    def _committed(self, waiting: _Waiting) -> None:
+        if not self.directory.tell(loop_actor(waiting.loop_id), Changed()):
+            self._take(waiting.loop_id)
+        if waiting.port is not None:
+            waiting.port.set(True)
+
+    def _take(self, loop_id: str) -> None:
+        """Look after a loop, unless it is looked after already, here or by the command that started it."""
+        record = None if loop_actor(loop_id) in self.children() else self._record(loop_id)
+        if record is None or record.end is not None:
+            return
+        if _owned_elsewhere(record.owner) or not self._may_adopt(record):
+            return
+
+        def begin(parent: Handle, incarnation: int) -> Handle:
+            return start(
+                Loop,
+                loop_actor(loop_id),
+                directory=self.directory,
+                parent=parent,
+                incarnation=incarnation,
+                loop_id=loop_id,
+                services=self.services,
+                work=self._work,
+                epoch=next(self.services.epochs),
+                random=os.urandom,
+            )
+
+        self.add(
+            ChildSpec(
+                id=loop_actor(loop_id),
+                start=begin,
+                restart=Restart.TRANSIENT,
+                budget=RestartBudget(3, 60.0),
+                stall_s=60.0,
+            )
+        )
+
+    def _may_adopt(self, record: LoopRecord) -> bool:
+        """Whether it is ours to look after: a tree inside a command has its own, or holds the state home's lock."""
+        return not self.services.attached or record.owner is not None or self.services.lock.held
+
+    def _record(self, loop_id: str) -> LoopRecord | None:
+        with Reader(self.services.home.database) as reader:
+            found = loop(reader, loop_id)
+        return None if found is None else LoopRecord.model_validate(found)
+
+    def _restore(self) -> None:
+        """Journal again what the store does not know of and a folder does."""
+        place = self.services.home.loop_dir("x").parent
+        try:
+            ids = sorted(entry.name for entry in os.scandir(place) if entry.is_dir(follow_symlinks=False))
+        except OSError:
+            return
+        with Reader(self.services.home.database) as reader:
+            unknown = [loop_id for loop_id in ids if loop(reader, loop_id) is None]
+        for loop_id in unknown:
+            record = LoopFolder.of(self.services.home, loop_id).record()
+            if record is not None and record.loop_id == loop_id:
+                log.warning("%s: restored from its folder", loop_id)
+                self._append(LoopAccepted(loop_id=loop_id, record=record), None)
+
+    def _append(self, fact: Fact, waiting: _Waiting | None) -> None:
+        self._tokens += 1
+        if waiting is not None:
+            self._waiting[self._tokens] = waiting
+        append = Append(
+            writer=self.name,
+            epoch=self._epoch,
+            facts=(fact,),
+            to=self.handle if waiting is not None else None,
+            token=self._tokens,
+            may_wait=waiting is None,
+        )
+        if not self.directory.tell("journal", append) and waiting is not None and waiting.port is not None:
+            del self._waiting[self._tokens]
+            message = "the journal is being restarted"
+            waiting.port.set(Refused(code=RefusalCode.STOPPING, message=message, hint="try again"))
+
+
+def _owned_elsewhere(owner: Identity | None) -> bool:
+    return owner is not None and owner.pid != os.getpid() and look(owner.pid, owner.started, owner.boot_id) != "gone"

@@ -1,0 +1,448 @@
+"""``osrc loop``: work that is checked outside every model, and repeated until it is right or a bound is met."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from .. import exit_codes, loops
+from ..errors import CliError
+from ..loops import Loop
+from ..options import Command, Duration, Globals, Group, Whole, task_options
+from ..output import answer, answer_json, flush, say
+from ..reach import Reach
+from ..render.loop import LoopDisplay, conclusion, head, loop_lines, loop_table
+from ..render.plain import one_line
+from ..render.plan import banner, disclosure
+from ..submit import job_request
+from ..task import read_task
+
+LADDER = "haiku,glm-5.2,fable"
+_FILE_LIMIT = 1024 * 1024
+_ABOVE_ZERO = click.FloatRange(min=0, min_open=True)
+_VERBS = ("run", "explore", "research", "edit", "yolo")
+
+GUIDE = """Which loop do you want?
+
+  A command can say whether it is right (tests, a build, a linter):
+    osrc loop verify --check "make test" "fix the failing tests"
+        One delegate; the failure goes into its next lap; stops at green, at a bound, or where nothing moves.
+    osrc loop escalate --check "make test" --ladder haiku,glm-5.2,fable "..."
+        The same, cheap model first, a dearer one only after a failed check.
+    osrc loop council --seats A,B --judge C -m D --check "make test" "..."
+        Models debate to a plan, you launch it, a cheap one builds it, an advisor compares. For what is hard to undo.
+
+  You are looking for things, and don't know how many there are (bugs, dead code, unclear docs):
+    osrc loop sweep "find places where errors are swallowed"
+        Rounds until two in a row find nothing new.
+
+  Quality can be judged, but not by a command (a text, a design):
+    osrc loop optimize --rubric rubric.md --judge fable "write the release notes"
+        A writer and another model with your rubric, until its bar is reached.
+
+  No loop: one answer that matters (osrc second-opinion), many tasks at once (osrc fanout), anything else (osrc run).
+
+osrc loop SHAPE -h says more. osrc loop list shows those there are.
+"""
+
+
+@click.group(cls=Group, invoke_without_command=True)
+@click.pass_context
+def loop(context: click.Context) -> int | None:
+    """Work that is checked, and repeated until the check passes or a bound is met.
+
+    Without a word: which shape fits, in plain words. Exit code of a loop: 0 success, 3 blocked, 2 out of turns, time
+    or money, 130 canceled.
+    """
+    options = context.ensure_object(Globals)
+    if context.invoked_subcommand is None:
+        if options.json:
+            shapes = ("verify", "escalate", "sweep", "optimize", "council")
+            answer_json({"shapes": {name: loop.commands[name].get_short_help_str(200) for name in shapes}})
+        else:
+            answer(GUIDE.rstrip("\n"))
+    return None
+
+
+def _bounds(default: int, what: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Return the options that every shape has."""
+
+    def add(function: Callable[..., Any]) -> Callable[..., Any]:
+        for option in (
+            click.option("--bg", "detached", is_flag=True, help="Print the loop's id and leave it running."),
+            click.option("--max-usd", type=_ABOVE_ZERO, metavar="X", help="Most cash in USD."),
+            click.option("--max-minutes", type=_ABOVE_ZERO, metavar="M", help="Most minutes in all."),
+            click.option("--max", "laps", type=click.IntRange(1, 1000), metavar="N", help=f"Most {what} ({default})."),
+        ):
+            function = option(function)
+        return function
+
+    return add
+
+
+def _checks(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options of a check."""
+    for option in (
+        click.option("--allow-check-edits", is_flag=True, help="Let the delegate change what the check consists of."),
+        click.option("--allow-green", is_flag=True, help="Begin although the check passes already."),
+        click.option(
+            "--stall",
+            type=click.IntRange(0, 100),
+            default=2,
+            help="So many equal failures end it; 0: none (2).",
+        ),
+        click.option("--guard", "guards", metavar="PATH", multiple=True, help="More files or folders of the check."),
+        click.option("--check-timeout", type=Duration(days=30), metavar="S", help="How long the check may run (300)."),
+        click.option("--check", metavar="CMD", help="Exit status 0 of this command is the goal."),
+    ):
+        function = option(function)
+    return function
+
+
+_WRITING = click.option("--verb", type=click.Choice(("edit", "yolo")), default="edit", help="What it may do (edit).")
+_KEEP = click.option("--keep-conversation", is_flag=True, help="Each lap goes on with the last one's conversation.")
+
+
+@loop.command("verify", cls=Command)
+@click.argument("words", metavar="TASK", nargs=-1)
+@_checks
+@_bounds(6, "laps")
+@_WRITING
+@_KEEP
+@task_options
+@click.pass_obj
+def verify(options: Globals, /, words: tuple[str, ...], **flags: Any) -> int:  # noqa: ANN401 - click's values
+    """One delegate until a check passes.
+
+    The check runs outside the model, once before anything is done and once after each lap; what it printed goes into
+    the next lap. The state is on stdout: success, blocked, max_turns, max_time, max_usd or canceled.
+    """
+    return _start(options, "verify", flags["verb"], words, flags, {"keep_conversation": flags["keep_conversation"]})
+
+
+@loop.command("escalate", cls=Command)
+@click.argument("words", metavar="TASK", nargs=-1)
+@click.option("--ladder", metavar="A,B,...", default=LADDER, help=f"2 to 4 models, cheap first ({LADDER}).")
+@click.option("--per-tier", type=click.IntRange(1, 1000), default=2, help="Failed laps on one rung (2).")
+@_checks
+@_bounds(6, "laps")
+@_WRITING
+@task_options
+@click.pass_obj
+def escalate(options: Globals, /, words: tuple[str, ...], **flags: Any) -> int:  # noqa: ANN401 - click's values
+    """Up a ladder of models, cheap first, until a check passes.
+
+    The next rung is taken only after failed checks: when a rung's laps are used up, or a failure repeats.
+    """
+    if flags["model"] is not None:
+        raise click.UsageError("-m is one model; --ladder names those of an escalation.")
+    given = {"models": _names(flags["ladder"], "--ladder"), "per_rung": flags["per_tier"]}
+    flags["laps"] = flags["laps"] or min(1000, given["per_rung"] * len(given["models"]))
+    return _start(options, "escalate", flags["verb"], words, flags, given)
+
+
+@loop.command("sweep", cls=Command)
+@click.argument("words", metavar="TASK", nargs=-1)
+@click.option("--dry", type=click.IntRange(1, 1000), default=2, help="So many rounds without news end it (2).")
+@click.option("--verb", type=click.Choice(_VERBS[:3]), default="explore", help="What it may do (explore).")
+@_bounds(10, "rounds")
+@task_options
+@click.pass_obj
+def sweep(options: Globals, /, words: tuple[str, ...], **flags: Any) -> int:  # noqa: ANN401 - click's values
+    """Look for things, round after round, until some rounds in a row find nothing new.
+
+    Findings are kept by content, each once, in findings.txt of the loop's folder.
+    """
+    flags["laps"] = flags["laps"] or 10
+    return _start(options, "sweep", flags["verb"], words, flags, {"dry_rounds": flags["dry"]})
+
+
+@loop.command("optimize", cls=Command)
+@click.argument("words", metavar="TASK", nargs=-1)
+@click.option("--rubric", metavar="FILE", help="By what it is judged.")
+@click.option("--judge", metavar="MODEL", help="Who judges: another model than the writer's.")
+@click.option("--bar", type=click.FloatRange(0, 100), default=90.0, help="The score that is good enough, of 100 (90).")
+@click.option(
+    "--patience", type=click.IntRange(1, 1000), default=2, help="So many laps without a better score end it (2)."
+)
+@click.option(
+    "--verb",
+    type=click.Choice(_VERBS),
+    default="run",
+    help="What it may do (run).",
+)
+@_checks
+@_bounds(6, "laps")
+@_KEEP
+@task_options
+@click.pass_obj
+def optimize(options: Globals, /, words: tuple[str, ...], **flags: Any) -> int:  # noqa: ANN401 - click's values
+    """A writer and a judge with a rubric, until its bar is reached.
+
+    With --check, what fails that is not even judged.
+    """
+    given = {
+        "rubric": None if flags["rubric"] is None else _text_of(flags["rubric"], "--rubric"),
+        "judge": flags["judge"],
+        "bar": flags["bar"],
+        "patience": flags["patience"],
+        "keep_conversation": flags["keep_conversation"],
+    }
+    return _start(options, "optimize", flags["verb"], words, flags, given)
+
+
+@loop.command("council", cls=Command)
+@click.argument("words", metavar="TASK", nargs=-1)
+@click.option("--seats", metavar="A,B,...", help="2 to 5 models that debate.")
+@click.option("--rounds", type=click.IntRange(1, 10), default=2, help="Rounds of debate (2).")
+@click.option("--judge", metavar="MODEL", help="Who decides on the plan; without one, you do.")
+@click.option("--advisor", metavar="MODEL", help="Who compares plan and work (the judge, or the first seat).")
+@click.option("--launch", is_flag=True, help="Build the plan as soon as it is decided.")
+@_checks
+@_bounds(6, "laps of the builder")
+@_WRITING
+@_KEEP
+@task_options
+@click.pass_obj
+def council(options: Globals, /, words: tuple[str, ...], **flags: Any) -> int:  # noqa: ANN401 - click's values
+    """Models debate to a plan; once it is launched, -m builds it against a check, and an advisor compares.
+
+    Without --launch the loop stops, blocked, where the plan waits for you: osrc loop resume ID --launch, or
+    --plan-file FILE with a plan of your own.
+    """
+    given = {
+        "models": _names(flags["seats"] or "", "--seats"),
+        "rounds": flags["rounds"],
+        "judge": flags["judge"],
+        "advisor": flags["advisor"],
+        "keep_conversation": flags["keep_conversation"],
+    }
+    if flags["launch"] and flags["judge"] is None:
+        raise click.UsageError("--launch needs --judge: without one, nobody decides on the plan but you.")
+    return _start(options, "council", flags["verb"], words, flags, given)
+
+
+# --- one that there is
+
+
+@loop.command("status", cls=Command)
+@click.argument("loop_id", metavar="[ID]", required=False)
+@click.pass_obj
+def status(options: Globals, loop_id: str | None) -> None:
+    """A loop and its steps as they are now; without an id the newest. Nothing is started for it."""
+    _show(options, loops.one_loop(Reach(options), loop_id))
+
+
+@loop.command("wait", cls=Command)
+@click.argument("loop_id", metavar="[ID]", required=False)
+@click.option("--for", "bound", metavar="S", type=Duration(zero=True), help="Wait no longer than this; 0 is one check.")
+@click.pass_obj
+def wait(options: Globals, loop_id: str | None, bound: float | None) -> int:
+    """Wait for a loop to end: a line at each step on stderr, its state on stdout.
+
+    The exit code is the loop's; 124 when the time was up first. Ctrl-C stops the waiting, not the loop.
+    """
+    reach = Reach(options)
+    deadline = None if bound is None else time.monotonic() + bound
+    found = str(loops.one_loop(reach, loop_id)["loop_id"])
+    return _wait(options, reach, found, deadline, cancels=False)
+
+
+@loop.command("list", cls=Command)
+@click.option("--all", "everything", is_flag=True, help="Every loop, not only the newest.")
+@click.option("--limit", type=Whole(), metavar="N", help="At most N loops (default 40; 0: no limit).")
+@click.pass_obj
+def list_(options: Globals, everything: bool, limit: int | None) -> None:
+    """The loops there are, newest first."""
+    most = limit if limit is not None else 0 if everything else 40
+    found = loops.all_loops(Reach(options), most)
+    if options.json:
+        answer_json({"loops": [{key: value for key, value in one.items() if key != "steps"} for one in found]})
+    elif not found:
+        say("no loops")
+    else:
+        answer("\n".join(loop_table(found)))
+
+
+@loop.command("cancel", cls=Command)
+@click.argument("loop_id", metavar="ID")
+@click.pass_obj
+def cancel(options: Globals, loop_id: str) -> int:
+    """End a loop, with the job or the check that runs. Harmless when it has ended.
+
+    Returns once the request is recorded; osrc loop wait ID waits for the end.
+    """
+    reach = Reach(options)
+    found = loops.one_loop(reach, loop_id)
+    if not loops.ended(found):
+        found = loops.cancel(reach, str(found["loop_id"]))
+    reach.close()
+    if options.json:
+        answer_json(found)
+    else:
+        answer(f"{found['loop_id']} {found['state']}")
+    return exit_codes.DONE
+
+
+@loop.command("resume", cls=Command)
+@click.argument("loop_id", metavar="ID")
+@click.option("--max", "laps", type=click.IntRange(1, 1000), metavar="N", help="A higher bound of laps.")
+@click.option("--max-minutes", type=_ABOVE_ZERO, metavar="M", help="A higher bound of minutes.")
+@click.option("--max-usd", type=_ABOVE_ZERO, metavar="X", help="A higher bound of cash.")
+@click.option("--launch", is_flag=True, help="council: build the plan.")
+@click.option("--plan-file", metavar="F", help="council: build this plan.")
+@click.option("--bg", "detached", is_flag=True, help="Leave it running.")
+@click.pass_obj
+def resume(options: Globals, /, loop_id: str, **flags: Any) -> int:  # noqa: ANN401 - click's values
+    """Let a loop that did not succeed go on from the lap it stopped at. Bounds may only be raised.
+
+    What its laps see of the environment is this command's from here on.
+    """
+    reach = Reach(options)
+    found = loops.one_loop(reach, loop_id)
+    given: dict[str, Any] = {
+        "laps": flags["laps"],
+        "seconds": None if flags["max_minutes"] is None else flags["max_minutes"] * 60.0,
+        "usd": flags["max_usd"],
+        "launch": flags["launch"] or None,
+        "plan": None if flags["plan_file"] is None else _text_of(flags["plan_file"], "--plan-file"),
+    }
+    given = {key: value for key, value in given.items() if value is not None}
+    resumed = loops.resume(reach, str(found["loop_id"]), given)
+    return _followed(options, reach, resumed, detached=flags["detached"])
+
+
+# --- parts
+
+
+def _start(  # noqa: PLR0913, PLR0917 - the parts of a request
+    options: Globals, shape: str, verb: str, words: tuple[str, ...], flags: dict[str, Any], given: dict[str, Any]
+) -> int:
+    common = job_request(options, verb, read_task(words, flags["task_file"]), flags)
+    terms = {
+        "shape": shape,
+        "check": flags.get("check"),
+        "check_timeout_s": flags.get("check_timeout"),
+        "guard": list(flags.get("guards") or ()) or None,
+        "stall": flags.get("stall"),
+        "allow_green": flags.get("allow_green"),
+        "allow_check_edits": flags.get("allow_check_edits"),
+        **given,
+    }
+    minutes = flags["max_minutes"]
+    limits = {"laps": flags["laps"], "seconds": None if minutes is None else minutes * 60.0, "usd": flags["max_usd"]}
+    request: dict[str, Any] = {
+        "terms": {key: value for key, value in terms.items() if value is not None},
+        "limits": {key: value for key, value in limits.items() if value is not None},
+        "common": common,
+        "launch": bool(flags.get("launch")),
+    }
+    reach = Reach(options)
+    reply = loops.start(reach, request, dry_run=flags["dry_run"])
+    if reply.get("kind") == "loop_planned":
+        return _planned(options, reply)
+    plan = reply.get("plan")
+    if plan and (leaves := disclosure(plan, short=options.quiet)):
+        say(leaves)
+    if plan and not options.quiet:
+        say(banner(plan))
+    return _followed(options, reach, dict(reply["loop"]), detached=flags["detached"])
+
+
+def _planned(options: Globals, reply: dict[str, Any]) -> int:
+    if options.json:
+        answer_json({"steps": reply.get("steps")})
+    else:
+        for one in reply.get("steps") or ():
+            plan = one["plan"]
+            said = f"{plan['lane']} {plan['model'] or 'default'} ({plan['posture']}; {plan['cost']})"
+            answer(f"{one_line(str(one['step']), 100)}: {said}")
+    return exit_codes.DONE
+
+
+def _followed(options: Globals, reach: Reach, found: Loop, *, detached: bool) -> int:
+    loop_id = str(found["loop_id"])
+    if not detached:
+        if not options.quiet:
+            say(f"{loop_id}: Ctrl-C cancels it (osrc loop status {loop_id} from elsewhere)")
+        return _wait(options, reach, loop_id, None, cancels=True, resumed=found)
+    if options.json:
+        answer_json(found)
+    else:
+        answer(loop_id)
+        flush()
+    if not options.quiet:
+        say(f"wait: osrc loop wait {loop_id}   look: osrc loop status {loop_id}")
+    if reach.in_process:
+        say("without a supervisor the loop is supervised by this command: leave it running")
+        loops.wait_for(reach, loop_id, None, lambda _loop: None)
+    reach.close()
+    return exit_codes.DONE
+
+
+def _wait(  # noqa: PLR0913 - what waiting depends on, by name
+    options: Globals,
+    reach: Reach,
+    loop_id: str,
+    deadline: float | None,
+    *,
+    cancels: bool,
+    resumed: Loop | None = None,
+) -> int:
+    display = LoopDisplay(quiet=options.quiet or options.json)
+    if resumed is not None:
+        display.begin(resumed)
+    try:
+        found = loops.wait_for(reach, loop_id, deadline, display.show)
+    except KeyboardInterrupt:
+        if not cancels:
+            say(f"the loop goes on: osrc loop wait {loop_id}")
+            raise
+        say("cancelling... (Ctrl-C again: leave it to end by itself)")
+        loops.cancel(reach, loop_id)
+        found = loops.wait_for(reach, loop_id, None, display.show)
+    finally:
+        reach.close()
+    if options.json:
+        answer_json(found)
+    else:
+        answer(str(found["state"]))
+        if not options.quiet:
+            for line in (head(found), *conclusion(found)):
+                say(line)
+    return loops.exit_code(found)
+
+
+def _show(options: Globals, found: Loop) -> None:
+    if options.json:
+        answer_json(found)
+    else:
+        answer("\n".join(loop_lines(found)))
+
+
+def _names(text: str, option: str) -> list[str]:
+    names = [name.strip() for name in text.split(",") if name.strip()]
+    if not names:
+        raise click.UsageError(f"{option} names no model: {option} a,b")
+    return names
+
+
+def _text_of(path: str, option: str) -> str:
+    """Return a small text file of the person's own. Raises CliError."""
+    from ..place import open_regular  # noqa: PLC0415 - beside its only use
+
+    try:
+        descriptor = open_regular(path)
+        with os.fdopen(descriptor, "rb") as file:
+            data = file.read(_FILE_LIMIT + 1)
+        text = data.decode("utf-8")
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or "it is not UTF-8"
+        raise CliError("bad_task", f"{option} {path!a} can't be used: {why}", "give a readable text file") from None
+    if len(data) > _FILE_LIMIT or not text.strip():
+        raise CliError("bad_task", f"{option} {path!a} is empty, or longer than 1 MiB", "give a short text file")
+    return text

@@ -1,0 +1,106 @@
+"""Which files a check consists of, as far as its command tells: pure.
+
+    parts_of("make -s test")            -> files ("Makefile", "makefile", "GNUmakefile")
+    parts_of("sh run.sh && pytest tests/") -> words ("sh", "run.sh", "pytest", "tests/"), files ("pytest.ini", ...)
+
+A delegate that may change files may change what judges it. Whether a word names a file, the caller looks.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+WORDS = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What may belong to a check, relative to where it runs."""
+
+    words: tuple[str, ...]
+    """Words that may name a file or a folder of it; of a folder, the files in it."""
+    files: tuple[str, ...]
+    """Files that its programs read without being told."""
+    patterns: tuple[str, ...] = ()
+    """Names of files anywhere below, where the command names no folder."""
+
+
+_MAKE = ("Makefile", "makefile", "GNUmakefile")
+_NODE = ("package.json",)
+_PYTEST = ("pytest.ini", "tox.ini", "setup.cfg", "conftest.py")
+_FILES: Mapping[str, tuple[str, ...]] = {
+    "make": _MAKE,
+    "gmake": _MAKE,
+    "npm": _NODE,
+    "npx": _NODE,
+    "yarn": _NODE,
+    "pnpm": _NODE,
+    "bun": _NODE,
+    "pytest": _PYTEST,
+    "py.test": _PYTEST,
+    "tox": ("tox.ini",),
+    "nox": ("noxfile.py",),
+    "just": ("justfile", "Justfile", ".justfile"),
+    "rake": ("Rakefile",),
+}
+"""Program → files that it reads without being told."""
+_PATTERNS: Mapping[str, tuple[str, ...]] = {
+    "pytest": ("test_*.py", "*_test.py", "conftest.py"),
+    "py.test": ("test_*.py", "*_test.py", "conftest.py"),
+    "unittest": ("test*.py",),
+    "go": ("*_test.go",),
+    **dict.fromkeys(("npm", "npx", "yarn", "pnpm", "bun", "jest", "vitest", "mocha"), ("*.test.?s*", "*.spec.?s*")),
+}
+"""Program → names of files that it finds by itself."""
+
+
+_SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "fish", "source", "."})
+_BEFORE = frozenset(
+    {"env", "exec", "time", "nice", "command", "sudo", "timeout", "xvfb-run", "then", "do", "!", "if", "{"}
+)
+"""Words after which the command proper follows."""
+_SCRIPTS = (".sh", ".bash", ".bats")
+_PUNCTUATION = frozenset("();<>|&")
+_TESTLIKE = re.compile(r"(?:^|[/._-])(?:tests?|specs?|checks?|verify|expected|goldens?|fixtures?|conftest)(?:$|[/._-])")
+
+
+def parts_of(command: str) -> Parts:
+    """Return what a command consists of, as far as it tells. Any text is taken.
+
+    A file that is merely named in it (``grep -q done notes.md``) is what the work is about, and not its judge: only
+    what is run as a script, and what is called a test, counts.
+    """
+    words = _words(command)
+    kept: dict[str, None] = {}
+    programs: set[str] = set()
+    place = script = True
+    for word in words:
+        if set(word) <= _PUNCTUATION:
+            place, script = True, False
+            continue
+        name = word.rpartition("/")[2]
+        if place and "=" in word.partition("/")[0]:
+            continue
+        if place or script:
+            kept[word] = None
+        programs.add(name)
+        script = (place and name in _SHELLS) or (script and word.startswith("-") and not place)
+        place = place and name in _BEFORE
+        if _TESTLIKE.search(word) or word.startswith("./") or word.endswith(_SCRIPTS):
+            kept[word] = None
+    files = tuple(file for program in sorted(programs) for file in _FILES.get(program, ()))
+    patterns = tuple(dict.fromkeys(name for program in sorted(programs) for name in _PATTERNS.get(program, ())))
+    return Parts(tuple(kept), files, patterns)
+
+
+def _words(command: str) -> list[str]:
+    try:
+        lexer = shlex.shlex(command, posix=True, punctuation_chars=True)
+        lexer.whitespace_split = True
+        words = list(lexer)
+    except ValueError:
+        words = command.split()
+    return [word for word in words[:WORDS] if word and "\0" not in word]

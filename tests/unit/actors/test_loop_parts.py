@@ -1,0 +1,192 @@
+"""The parts of a loop that need no supervisor: what its check consists of, what is refused, what a lap asks for."""
+
+import os
+from types import SimpleNamespace
+
+import pytest
+from outsourcerer.actors.check_files import changes, look_at_check
+from outsourcerer.actors.loop_desk import check_terms, raised
+from outsourcerer.actors.loop_folder import LoopFolder
+from outsourcerer.actors.loop_requests import everyone, request_for
+from outsourcerer.messages.job import JobRequest
+from outsourcerer.messages.loop import LoopEnd, LoopLimits, LoopRecord, LoopResume, LoopStep, LoopTerms
+from outsourcerer.messages.refusals import Refused
+
+LOOP = "loop-20261130-010203-0123456789ab"
+JOB = "20261130-010203-0123456789ab"
+
+
+def common(**more):
+    return JobRequest(**{"verb": "edit", "task": "t", "cwd": "/w", **more})
+
+
+def record(*steps, limits=None, **more):
+    given = {"terms": {"shape": "verify", "check": "make"}, "limits": limits or {}, "verb": "edit", "cwd": "/w", **more}
+    return LoopRecord.model_validate(
+        {"loop_id": LOOP, "accepted_at": 1.0, "segment_began": 1.0, "steps": steps, **given}
+    )
+
+
+def step(role="build", **more):
+    return LoopStep(**{"number": 2, "role": role, "lap": 1, "job_id": JOB, "began": 1.0, **more})
+
+
+# --- the check's files
+
+
+@pytest.fixture
+def project(tmp_path):
+    (tmp_path / "tests" / "__pycache__").mkdir(parents=True)
+    for name in ("Makefile", "check.sh", "app.py", "tests/test_a.py", "tests/data.txt", "tests/__pycache__/x.pyc"):
+        (tmp_path / name).write_text(name)
+    os.mkfifo(tmp_path / "tests" / "pipe")
+    (tmp_path / "package.json").write_text('{"scripts": {"test": "jest"}, "dependencies": {}}')
+    return tmp_path
+
+
+def test_files_of_a_check(project):
+    assert set(look_at_check("make x", str(project))) == {"Makefile"}
+    assert set(look_at_check("sh check.sh app.py", str(project), ("app.py", "none"))) == {"check.sh", "app.py"}
+    assert set(look_at_check("pytest tests", str(project))) == {"tests/test_a.py", "tests/data.txt"}
+    assert set(look_at_check("pytest -q", str(project))) == {"tests/test_a.py"}
+    assert look_at_check("grep x app.py", str(project)) == {}
+    assert look_at_check("make", str(project / "nowhere")) == {}
+
+
+def test_a_change_is_seen_and_a_dependency_is_none(project):
+    before = look_at_check("npm test; pytest tests", str(project))
+    (project / "package.json").write_text('{"scripts": {"test": "jest"}, "dependencies": {"a": "1"}}')
+    (project / "tests" / "test_new.py").write_text("")
+    assert changes(before, look_at_check("npm test; pytest tests", str(project))) == ()
+    (project / "package.json").write_text('{"scripts": {"test": "true"}}')
+    (project / "tests" / "test_a.py").unlink()
+    (project / "tests" / "conftest.py").write_text("")
+    found = changes(before, look_at_check("npm test; pytest tests", str(project)))
+    assert found == ("package.json", "tests/conftest.py", "tests/test_a.py")
+
+
+# --- what is refused
+
+
+@pytest.mark.parametrize(
+    ("terms", "more", "word"),
+    [
+        ({"shape": "verify"}, {}, "needs --check"),
+        ({"shape": "escalate", "check": " ", "models": ("a", "b")}, {}, "needs --check"),
+        ({"shape": "verify", "check": "make"}, {"verb": "run"}, "changes nothing"),
+        ({"shape": "optimize", "judge": "j"}, {}, "needs --rubric"),
+        ({"shape": "optimize", "rubric": "r"}, {}, "needs --rubric"),
+        ({"shape": "optimize", "rubric": "r", "judge": "m"}, {"model": "m"}, "its own work"),
+        ({"shape": "escalate", "check": "make", "models": ("a",)}, {}, "1 models; it takes 2 to 4"),
+        ({"shape": "council", "check": "make", "models": tuple("abcdef")}, {}, "6 models; it takes 2 to 5"),
+        ({"shape": "escalate", "check": "make", "models": ("a", "a")}, {}, "named twice"),
+        ({"shape": "verify", "check": "curl -H 'x: sk-ant-api03-" + "aB3" * 30 + "AA'"}, {}, "secret"),
+        ({"shape": "sweep"}, {"verb": "explore", "worktree": True}, "no work tree"),
+    ],
+)
+def test_a_loop_that_could_not_end_honestly_is_refused(terms, more, word):
+    found = check_terms(LoopTerms(**terms), common(**more))
+    assert isinstance(found, Refused)
+    assert word in found.message
+
+
+@pytest.mark.parametrize(
+    ("ended", "limits", "asked", "expected"),
+    [
+        ("max_turns", {}, {}, "give a higher --max than 6"),
+        ("max_turns", {}, {"laps": 6}, "give a higher --max than 6"),
+        ("max_turns", {}, {"laps": 3}, "--max 3 is lower than it was (6)"),
+        ("max_turns", {}, {"laps": 9}, LoopLimits(laps=9)),
+        ("max_time", {"seconds": 60}, {"seconds": 30}, "--max-minutes 0.5 is lower than it was (1)"),
+        ("max_time", {"seconds": 60}, {"seconds": 90}, LoopLimits(seconds=90)),
+        ("max_usd", {"usd": 1}, {"laps": 9}, "give a higher --max-usd than 1"),
+        ("blocked", {}, {}, LoopLimits()),
+        ("blocked", {}, {"usd": 5}, "--max-usd was not bounded before"),
+        ("canceled", {"usd": 1}, {"usd": 5}, LoopLimits(usd=5)),
+        ("success", {}, {"laps": 9}, "has succeeded"),
+        (None, {}, {"laps": 9}, "has not ended"),
+    ],
+)
+def test_bounds_are_only_raised(ended, limits, asked, expected):
+    known = record(limits=limits, end=LoopEnd(ended) if ended else None)
+    found = raised(known, LoopResume(loop_id=LOOP, **asked))
+    if isinstance(expected, str):
+        assert isinstance(found, Refused)
+        assert expected in found.message
+    else:
+        assert found == expected
+
+
+# --- what a lap asks for
+
+
+def test_every_kind_of_job_is_known_before_the_first():
+    def kinds(shape, **more):
+        terms = LoopTerms(shape=shape, **more)
+        return [
+            (name, one.model, one.verb.value, one.lane) for name, one in everyone(terms, common(model="b", lane="l"))
+        ]
+
+    assert kinds("verify") == [("build b", "b", "edit", "l")]
+    assert kinds("escalate", models=("x", "y")) == [("build x", "x", "edit", "l"), ("build y", "y", "edit", "l")]
+    assert kinds("optimize", judge="j") == [("write b", "b", "edit", "l"), ("judge j", "j", "explore", None)]
+    assert kinds("council", models=("x", "y"), judge="j") == [
+        ("debate x", "x", "explore", None),
+        ("debate y", "y", "explore", None),
+        ("decide j", "j", "explore", None),
+        ("build b", "b", "edit", "l"),
+        ("advise j", "j", "explore", None),
+    ]
+
+
+def asked(known, one, before=None, timeout_s=None, **more):
+    return request_for(known, common(**more), one, prompt="p", before=before, timeout_s=timeout_s)
+
+
+def test_a_lap_is_an_ordinary_request():
+    found = asked(record(label="mine"), step(), model="m", timeout_s=5.0, after=("x",))
+    assert (found.job_id, found.task, found.label, found.after, found.worktree, found.model) == (
+        JOB,
+        "p",
+        "verify mine: build 1",
+        (),
+        False,
+        "m",
+    )
+    assert asked(record(), step(), timeout_s=30.0).timeout_s == 30.0
+    assert (
+        request_for(record(), common(timeout_s=10.0), step(), prompt="p", before=None, timeout_s=30.0).timeout_s == 10.0
+    )
+
+
+def test_later_laps_go_on_in_the_first_one_s_tree_and_in_its_conversation():
+    first = step(number=1, ended=2.0, state="done", worktree="/t", cwd="/t/sub")
+    assert asked(record(worktree=True), step()).worktree is True
+    known = record(first, worktree=True, terms={"shape": "verify", "check": "c", "keep_conversation": True})
+    found = asked(known, step(lap=2), before=first)
+    assert (found.worktree, found.cwd, found.continues) == (False, "/t/sub", JOB)
+    assert asked(known, step(lap=2), before=first.model_copy(update={"state": "failed"})).continues is None
+
+
+# --- its folder
+
+
+def test_findings_are_kept_once_whatever_is_repeated(tmp_path):
+    folder = LoopFolder.of(SimpleNamespace(loop_dir=lambda loop_id: tmp_path / "loops" / loop_id), LOOP)
+    folder.create("task", {"cwd": "/w"})
+    assert folder.keep_findings(1, ["a.py:1 bad", "b"]) == 2
+    assert folder.keep_findings(3, ["B!", "c"]) == 1
+    assert folder.keep_findings(3, ["B!", "c"]) == 1  # a supervisor that was killed does it again
+    assert folder.findings() == ["a.py:1 bad", "b", "c"]
+    assert folder.findings(3) == ["a.py:1 bad", "b"]
+    assert (folder.path / "findings.txt").read_text() == "a.py:1 bad\nb\nc\n"
+
+
+@pytest.mark.parametrize("text", ["", "[1]", '{"a": 1}', "\x00", '[{"step": "x"}]'])
+def test_a_damaged_folder_is_taken_for_an_empty_one(tmp_path, text):
+    folder = LoopFolder(tmp_path)
+    for name in ("findings.json", "request.json", "record.json", "guard-0.json"):
+        (tmp_path / name).write_text(text)
+    assert (folder.findings(), folder.record(), folder.request()) == ([], None, None)
+    assert folder.guard(0) in (None, {})
+    assert folder.keep_findings(1, ["a"]) == 1
