@@ -181,7 +181,7 @@ def test_a_whole_job_folder_is_removed_under_a_running_job(home: Supervised) -> 
     record = home.ended(job_id)
     assert record["state"] in ("done", "interrupted", "failed"), record
     home.ok("status")
-    home.nothing_left(5)
+    home.nothing_left()
 
 
 def _text(path: Path) -> str:
