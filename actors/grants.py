@@ -21,6 +21,7 @@ from ..lanes.grants import ENTRY, FILES_CAP, Caps, Granted, Server, Skill, Skill
 from ..lanes.values import as_object
 from ..messages.job import JobRequest
 from ..messages.refusals import RefusalCode, Refused
+from ..state import flags
 from ..state.settings import Settings
 
 ALL = "all"
@@ -232,7 +233,7 @@ def _walk(place: Path, root: Path, name: str, depth: int, below: str = "") -> It
 def _read(path: Path, shown: str, cap: int) -> tuple[bytes, bool]:
     """Return a file's bytes and whether it may be executed. No pipe or device is ever read, or waited for."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        descriptor = os.open(path, flags.READ | flags.NOFOLLOW)
         with os.fdopen(descriptor, "rb") as file:
             found = os.fstat(descriptor)
             if not stat.S_ISREG(found.st_mode):
