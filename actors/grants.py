@@ -22,6 +22,7 @@ from ..lanes.values import as_object
 from ..messages.job import JobRequest
 from ..messages.refusals import RefusalCode, Refused
 from ..state import flags
+from ..state.files import open_regular
 from ..state.settings import Settings
 
 ALL = "all"
@@ -190,10 +191,12 @@ def _servers(config: object) -> dict[str, Mapping[str, Any]]:
 def _json(path: Path) -> Mapping[str, Any]:
     """Return a JSON object from a file; an empty one where there is none. Raises GrantError for a damaged one."""
     try:
-        if path.stat().st_size > CONFIG_CAP:
+        with os.fdopen(open_regular(path, follow=True), "rb") as file:  # a pipe would be waited for
+            content = file.read(CONFIG_CAP + 1)
+        if len(content) > CONFIG_CAP:
             raise GrantError(f"{path} is larger than {CONFIG_CAP} bytes")
-        return as_object(json.loads(path.read_bytes()))
-    except FileNotFoundError:
+        return as_object(json.loads(content))
+    except (FileNotFoundError, NotADirectoryError):
         return {}
     except (OSError, ValueError, RecursionError) as error:
         raise GrantError(f"{path} can't be read: {error}") from None
