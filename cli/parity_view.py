@@ -13,6 +13,7 @@ from ..lanes.parity.servers import Local
 from ..lanes.parity.wording import INSTRUCTIONS
 from ..lanes.secrets.values import find
 from ..state.parity_receipt import Receipt
+from .plugin_place import skill_folder
 from .table import COMMANDS
 
 
@@ -41,5 +42,5 @@ def bridge(environment: Mapping[str, str]) -> Local | None:
 
 def own_skill() -> Path | None:
     """Return the folder of our own skill, where this installation has it."""
-    folder = Path(__file__).parent / "plugin" / "skills" / SKILL
+    folder = Path(skill_folder())
     return folder if (folder / "SKILL.md").is_file() else None

@@ -8,6 +8,7 @@ import time
 from typing import Any
 
 from .errors import CliError, NotSentError, SupervisorLostError
+from .place import CLOEXEC
 from .reach import Reach
 from .submit import agrees
 from .task import INLINE_LIMIT
@@ -18,10 +19,10 @@ _ATTEMPTS = 6
 def submit_group(reach: Reach, request: dict[str, Any], *, dry_run: bool = False) -> dict[str, Any]:
     """Send one request; return ``group_accepted`` or ``group_planned``. Raises CliError where it was refused.
 
-    The group's id is chosen here: a supervisor that went away before it answered is followed by another one,
-    which makes no second group of what was taken.
+    The group's id is chosen here, or was before: a supervisor that went away before it answered is followed by
+    another one, which makes no second group of what was taken.
     """
-    request["group_id"] = "fanout-" + time.strftime("%Y%m%d-%H%M%S-", time.gmtime()) + os.urandom(6).hex()
+    request.setdefault("group_id", new_group_id())
     reach.channel()  # it makes the state home
     spooled = _spool(reach.root, request)
     try:
@@ -46,6 +47,11 @@ def submit_group(reach: Reach, request: dict[str, Any], *, dry_run: bool = False
             _remove(spooled)
 
 
+def new_group_id() -> str:
+    """Return an id that no group has."""
+    return "fanout-" + time.strftime("%Y%m%d-%H%M%S-", time.gmtime()) + os.urandom(6).hex()
+
+
 def _unconfirmed(error: CliError, group_id: str) -> CliError:
     if isinstance(error, NotSentError) or error.code == "stopping":
         return CliError(error.code, f"{error.message}; nothing was started", error.hint)
@@ -61,7 +67,7 @@ def _spool(root: str, request: dict[str, Any]) -> str | None:
         return None
     path = f"{root}/spool/{os.getpid()}-{os.urandom(8).hex()}.json"
     try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | CLOEXEC, 0o600)
         with os.fdopen(descriptor, "wb") as file:
             file.write(data)
     except OSError as error:

@@ -58,6 +58,9 @@ COMMANDS: Final[dict[str, Row]] = {
     "watch": Row("Watch", "follow", "watch", "A job's life, a line at each change."),
     "wait": Row("Watch", "follow", "wait", "Wait for jobs to end; the exit code tells how."),
     "events": Row("Watch", "events", "events", "Every journalled fact, in order, resumable."),
+    "bearings": Row("Watch", "bearings", "bearings", "What needs you, landed, is under way, comes next; at once."),
+    "rundown": Row("Watch", "bearings", "rundown", "The same, drawn afresh."),
+    "heartbeat": Row("Watch", "heartbeat", "heartbeat", "Who is woken when something needs them: start, stop, status."),
     "result": Row("Watch", "result", "result", "A job's final message, alone."),
     "logs": Row("Watch", "logs", "logs", "The end of a delegate's raw output."),
     "explain": Row("Watch", "explain", "explain", "Why a job is in the state it is in."),
@@ -71,9 +74,12 @@ COMMANDS: Final[dict[str, Row]] = {
     "session": Row("Steer", "session", "session", "A live delegate: start, send, read, answer, model, stop."),
     "supervisor": Row("Steer", "supervisor", "supervisor", "The background process: status, stop, restart, logs."),
     "fanout": Row("Crews and loops", "fanout", "fanout", "Many jobs as one group: start, wait, collect."),
+    "crew": Row("Crews and loops", "crew", "crew", "Many edits at once; what keeps a check green is kept."),
+    "best-of": Row("Crews and loops", "best_of", "best_of", "Several tries at one task; the best one's branch."),
     "second-opinion": Row(
         "Crews and loops", "second_opinion", "second_opinion", "One question, several makers' models: what stands."
     ),
+    "image": Row("Work", "image", "image", "Have an image made; the path of its file."),
     "advise": Row("Choose and pay", "advise", "advise", "Which model and lane a task should go to, and why."),
     "mode": Row("Choose and pay", "mode", "mode", "How work is handed on: auto, manual or hybrid."),
     "outcome": Row("Choose and pay", "outcome", "outcome", "Whether a job's result passed, failed or was reverted."),

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import shutil
+import socket
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from ...actors.secrets import named_secrets
+from ...messages.loopback import TOKEN_FILE
 from ...state.home import Home
 from .finding import Finding
 
@@ -63,6 +65,38 @@ def network(_home: Home) -> Iterator[Finding]:
             yield Finding("network", "warn", f"{name} names {path}, which can't be read", f"unset {name}")
     if not set_here:
         yield Finding("network", "ok", "no proxy is set")
+
+
+def sockets(home: Home) -> Iterator[Finding]:
+    """Say by what commands reach the supervisor, and whether such a thing can be had here."""
+    wished = bool(os.environ.get("OSRC_LOOPBACK"))
+    family = None if wished else getattr(socket, "AF_UNIX", None)
+    try:
+        socket.socket(socket.AF_INET if family is None else family, socket.SOCK_STREAM).close()
+    except OSError as error:
+        words = f"no socket can be made here ({error.strerror}): each command supervises by itself"
+        yield Finding("sockets", "warn", words, "OSRC_NO_DAEMON=1 says so without trying")
+        return
+    if family is None:
+        token = home.root / TOKEN_FILE
+        level = "warn" if _open_to_others(str(token)) else "ok"
+        yield Finding("sockets", level, f"a port of this machine, with a token in {token}")
+        return
+    runtime = os.environ.get("XDG_RUNTIME_DIR", "")
+    if runtime and _open_to_others(runtime):
+        words = f"XDG_RUNTIME_DIR is {runtime}, which is not yours alone: the temporary folder is used instead"
+        yield Finding("sockets", "note", words)
+    else:
+        yield Finding("sockets", "ok", "local sockets can be made")
+
+
+def _open_to_others(path: str) -> bool:
+    """Whether something is there that is not this user's alone."""
+    try:
+        seen = os.stat(path)  # noqa: PTH116 - as named in the environment
+    except OSError:
+        return False
+    return hasattr(os, "geteuid") and (seen.st_uid != os.geteuid() or bool(seen.st_mode & 0o077))
 
 
 def terminal(_home: Home) -> Iterator[Finding]:

@@ -21,7 +21,7 @@ from ..checks.choices import agreed, limits, parity
 from ..checks.finding import Finding
 from ..checks.installation import install
 from ..checks.leftovers import leftovers
-from ..checks.surroundings import images, keys, network, terminal
+from ..checks.surroundings import images, keys, network, sockets, terminal
 from ..client import Connection, NoConnectionError, ProtocolMismatchError
 from ..errors import CliError
 from ..options import Command, Globals
@@ -245,6 +245,7 @@ CHECKS: tuple[Callable[[Home], Iterator[Finding]], ...] = (
     _home,
     _settings,
     _supervisor,
+    sockets,
     agreed,
     _lanes,
     keys,

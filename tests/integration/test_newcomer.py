@@ -72,11 +72,11 @@ def newcomer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Newcomer]:
     for entry in Path(sysconfig.get_path("purelib")).iterdir():
         if not entry.name.startswith(NOT_TAKEN):
             (site / entry.name).symlink_to(entry)
-    with zipfile.ZipFile(wheel) as packed:
-        packed.extractall(site)
+    words = [sys.executable, "-m", "pip", "--python", str(python), "--disable-pip-version-check"]
+    words += ["install", "--quiet", "--no-deps", "--no-index", "--no-compile", str(wheel)]
+    done = subprocess.run(words, env=plain(), capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done
     osrc = place / "bin" / "osrc"
-    osrc.write_text(f"#!{python}\nfrom outsourcerer.cli.main import main\nmain()\n")
-    osrc.chmod(0o755)
     home = base / "home"
     home.mkdir()
     yield Newcomer(osrc, home, wheel)
@@ -86,6 +86,11 @@ def newcomer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Newcomer]:
             entry.unlink()
 
 
+def plain() -> dict[str, str]:
+    """The tests' environment without this checkout in it."""
+    return {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "PIP_"))}
+
+
 def build(base: Path) -> Path:
     source = base / "source"
     source.mkdir()
@@ -93,13 +98,11 @@ def build(base: Path) -> Path:
         shutil.copytree(ROOT / name, source / name, ignore=shutil.ignore_patterns("__pycache__"))
     for name in FILES:
         shutil.copy(ROOT / name, source / name)
-    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
-    environment.pop("PYTHONPATH", None)
     done = subprocess.run(
         [sys.executable, "-c", BUILD, str(base)],
         check=False,
         cwd=source,
-        env=environment,
+        env=plain(),
         capture_output=True,
         text=True,
         timeout=120,
@@ -120,6 +123,10 @@ def test_the_wheel_is_whole(newcomer: Newcomer) -> None:
     tops = {name.partition("/")[0] for name in names}
     assert {top for top in tops if not top.endswith(".dist-info")} == {"outsourcerer"}
     assert "Requires-Dist: click" in metadata
+    assert {
+        "cli/plugin/skills/outsourcerer/SKILL.md",
+        "cli/plugin/skills/outsourcerer/scripts/outsourcerer.cmd",
+    } <= inside
 
 
 def test_each_step_says_the_next(newcomer: Newcomer) -> None:

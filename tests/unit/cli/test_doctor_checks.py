@@ -15,7 +15,7 @@ from outsourcerer.cli.checks import installation
 from outsourcerer.cli.checks.choices import agreed, limits, parity
 from outsourcerer.cli.checks.installation import install
 from outsourcerer.cli.checks.leftovers import leftovers
-from outsourcerer.cli.checks.surroundings import images, keys, network
+from outsourcerer.cli.checks.surroundings import images, keys, network, sockets
 from outsourcerer.messages.facts import JobAccepted, LaneDown
 from outsourcerer.messages.job import Identity
 from outsourcerer.messages.vocabulary import JobState
@@ -112,6 +112,19 @@ def test_a_proxy_that_spares_this_machine_is_fine(person, monkeypatch):
     monkeypatch.setenv("HTTPS_PROXY", "http://proxy:3128")
     monkeypatch.setenv("NO_PROXY", "localhost, 127.0.0.1,.corp")
     assert not [text for level, text in said(network, None) if level == "warn"]
+
+
+def test_by_what_the_supervisor_is_reached(person, tmp_path, monkeypatch):
+    home = scratch_home(tmp_path)
+    assert [level for level, _ in said(sockets, home)] == ["ok"]
+    person.chmod(0o755)
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(person))
+    assert [level for level, _ in said(sockets, home)] == ["note"]
+    monkeypatch.setenv("OSRC_LOOPBACK", "1")
+    assert [level for level, _ in said(sockets, home)] == ["ok"]
+    (home.root / "supervisor.token").write_text("x")
+    (home.root / "supervisor.token").chmod(0o644)
+    assert [level for level, _ in said(sockets, home)] == ["warn"]
 
 
 def test_choices_that_were_made_and_that_were_not(person, tmp_path):
