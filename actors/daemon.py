@@ -26,15 +26,17 @@ import threading
 from pathlib import Path
 
 from .. import __version__
+from ..messages.loopback import TOKEN_FILE
 from ..messages.vocabulary import PROTOCOL
 from ..state.errors import StateError
 from ..state.files import open_regular, write_private
 from ..state.home import Home
 from ..state.identity import identify
 from ..state.settings import Settings, config_file, read_config
+from . import loopback
 from .assembly import Assembly, assemble
 from .base import Stop, log
-from .gateway import listen
+from .gateway import BACKLOG, Listener, listen
 from .lock import HomeLock
 from .redaction import CleanFormatter
 from .tree import JOB_VARIABLE
@@ -74,11 +76,10 @@ def main() -> None:
 def _run(home: Home, lock: HomeLock) -> int:
     path = config_file(os.environ)
     settings = Settings.load(os.environ, read_config(path), source=path)
-    place = socket_path(home)
-    listener = listen(place)
+    listener = open_listener(home, settings)
     try:
         assembly = assemble(home, settings, listener=listener, attached=False, lock=lock)
-        _announce(home, place, lock)
+        _announce(home, listener.address, lock)
         _handle_signals(assembly)
         gc.collect()
         gc.freeze()
@@ -87,13 +88,25 @@ def _run(home: Home, lock: HomeLock) -> int:
         assembly.dispatcher.activity.wait_over(LAST_WORDS_S)
     finally:
         with contextlib.suppress(OSError):
-            place.unlink()
+            Path(listener.address if listener.token is None else home.root / TOKEN_FILE).unlink()
         lock.sign(b"")
         with contextlib.suppress(OSError):
             home.supervisor_file.unlink()
     stopped_in_order = assembly.services.stopping.is_set()
     log.info("supervisor %d leaves%s", os.getpid(), "" if stopped_in_order else ": its tree gave up")
     return 0 if stopped_in_order else FAILED
+
+
+def open_listener(home: Home, settings: Settings) -> Listener:
+    """Listen at a local socket; at a port of this machine where there are none, or where that is wished for.
+
+    Raises OSError, StateError.
+    """
+    if settings.flag("loopback") or not hasattr(socket, "AF_UNIX"):
+        made, address, token = loopback.open_port(home, BACKLOG)
+        return Listener(made, address, token)
+    place = socket_path(home)
+    return Listener(listen(place), os.fspath(place))
 
 
 def socket_path(home: Home) -> Path:
@@ -129,13 +142,13 @@ def socket_path(home: Home) -> Path:
     raise trouble or OSError("no private folder with a path short enough for a socket")
 
 
-def _announce(home: Home, place: Path, lock: HomeLock) -> None:
+def _announce(home: Home, place: str, lock: HomeLock) -> None:
     """Say who listens where; then in the lock too, which nobody who tidies up takes away unnoticed.
 
     In this order: who connected by what the lock says finds the file.
     """
     me = identify(os.getpid()) or {"pid": os.getpid(), "started": 0, "boot_id": ""}
-    said = {**me, "socket": os.fspath(place), "version": __version__, "protocol": PROTOCOL}
+    said = {**me, "socket": place, "version": __version__, "protocol": PROTOCOL}
     data = json.dumps(said).encode()
     write_private(home.supervisor_file, data)
     lock.sign(data)

@@ -63,6 +63,15 @@ class Found:
         )
 
 
+def _gemini_folder(base: str, path: str, folders: Mapping[str, str]) -> str | None:
+    """Return the folder of a gemini session: by its list of projects, else by the project's own note."""
+    project = path.removeprefix(f"{base}/").partition("/")[0]
+    if project in folders:
+        return folders[project]
+    said = (small_file(f"{base}/{project}/.project_root", 4096) or b"").decode("utf-8", "replace").strip()
+    return said if said.startswith("/") and said.isprintable() else None
+
+
 class Gatherer:
     """Follows them all. One at a time uses it."""
 
@@ -87,7 +96,7 @@ class Gatherer:
             for path, seen in files:
                 there.add(path)
                 tail = self._followed(form.tool, path, seen)
-                cwd = tail.cwd or folders.get(path.removeprefix(f"{base}/").partition("/")[0])
+                cwd = tail.cwd or (_gemini_folder(base, path, folders) if form.tool == "gemini" else None)
                 found.append(Found(path, form.tool, path, tail, seen.st_mtime, seen.st_size, cwd))
         found += self._aider(running, since, there)
         for gone in set(self._files) - there:

@@ -71,6 +71,8 @@ def _places(socket: str, told: str) -> dict[int, Place]:
 
 def servers(environ: Mapping[str, str], lines: Iterable[Sequence[str]]) -> list[str]:
     """Return the sockets of tmux servers: those in tmux's own folder, and those its command lines name."""
+    if not hasattr(os, "getuid"):
+        return []
     folder = os.path.join(environ.get("TMUX_TMPDIR") or "/tmp", f"tmux-{os.getuid()}")  # noqa: PTH118, S108 - tmux's own place
     found = []
     with contextlib.suppress(OSError):

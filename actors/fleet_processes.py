@@ -40,7 +40,7 @@ class Look:
 
     def tools(self) -> list[Running]:
         """Return what runs, newest last. A process below another of the same tool is part of that one."""
-        begun = _epoch_of_boot()
+        begun = epoch_of_boot()
         known = {}
         for pid in self.rows:
             argv = command_line(pid)
@@ -83,6 +83,12 @@ class Look:
                         found.add(os.readlink(f"/proc/{one}/fd/{name}"))  # noqa: PTH115 - as above
         return frozenset(path for path in found if path.startswith("/") and not path.startswith("/dev/"))
 
+    def runs_since(self, pid: int, moment: float) -> bool:
+        """Return whether something that a process started since then (epoch seconds) still runs."""
+        boot = epoch_of_boot()
+        rows = (self.rows[one] for one in self.below(pid)[1:] if one in self.rows)
+        return any(row.state not in "ZX" and started_at(row, boot) >= moment for row in rows)
+
     def ticks(self, pid: int) -> int:
         """Return the processor time of a process and all that it started, in clock ticks."""
         return sum(self.rows[one].cpu_ticks for one in self.below(pid) if one in self.rows)
@@ -110,6 +116,17 @@ def command_line(pid: int) -> tuple[str, ...]:
         return ()
 
 
+def has_terminal(pid: int) -> bool | None:
+    """Return whether a process reads from a terminal; None where that can't be seen."""
+    if not LINUX:
+        return None
+    try:
+        said = os.readlink(f"/proc/{pid}/fd/0")  # noqa: PTH115 - hot
+    except OSError:
+        return None
+    return said.startswith(("/dev/pts/", "/dev/tty", "/dev/console"))
+
+
 def folder_of(pid: int) -> str | None:
     """Return where a process works, or None."""
     try:
@@ -130,7 +147,7 @@ def started_at(row: ProcessRow, boot: float) -> float:
     return boot + row.started / os.sysconf("SC_CLK_TCK") if LINUX else row.started
 
 
-def _epoch_of_boot() -> float:
+def epoch_of_boot() -> float:
     """When this machine was booted, in epoch seconds as the wall clock has them now."""
     return time.time() - time.clock_gettime(time.CLOCK_BOOTTIME) if LINUX else 0.0
 

@@ -13,9 +13,10 @@ from ..messages.fleet import FleetState
 from ..messages.vocabulary import SCHEMA_VERSION
 from .fleet_gather import Found
 from .fleet_panes import Place
-from .fleet_processes import Running
+from .fleet_processes import Running, has_terminal
 
 NAME_CHARS = 60
+_HEADLESS = frozenset({"exec", "-p", "--print", "run"})
 FUTURE_S = 60.0
 """A file that was written so far in the future tells nothing of its age."""
 
@@ -82,7 +83,7 @@ def row_of(seen: Seen, now: float) -> dict[str, Any]:
         {
             "id": f"{seen.tool}:{session_id}" if session_id else f"pid:{running.row.pid}" if running else None,
             "tool": seen.tool,
-            "kind": (told.kind if told else None) or _kind(running),
+            "kind": _kind(running) or (told.kind if told else None),
             "session_id": session_id,
             "name": name,
             "name_source": source,
@@ -107,11 +108,11 @@ def row_of(seen: Seen, now: float) -> dict[str, Any]:
 def _name(seen: Seen, tail: Tail, session_id: str | None) -> tuple[str | None, str | None]:
     told = seen.told
     ways = (
-        (told.name if told and told.named_by_user else None, "user"),
+        (told.name if told and not told.derived else None, "user"),
         (seen.given, "given"),
-        (told.name if told else None, "tool"),
         (tail.title, "title"),
         (tail.first_user, "first-words"),
+        (told.name if told else None, "tool"),
         (session_id, None),
     )
     for name, source in ways:
@@ -122,17 +123,20 @@ def _name(seen: Seen, tail: Tail, session_id: str | None) -> tuple[str | None, s
 
 
 def _kind(running: Running | None) -> str | None:
+    """Whether a person sits before it: by its words, else by what it reads from."""
     if running is None:
         return None
-    words = running.argv[1:4]
-    headless = {"exec", "-p", "--print", "run"}
-    return "headless" if any(word in headless for word in words) else "interactive"
+    if any(word in _HEADLESS for word in running.argv[1:6]):
+        return "headless"
+    terminal = has_terminal(running.row.pid)
+    return None if terminal is None else "interactive" if terminal else "headless"
 
 
 def _age(seen: Seen, now: float) -> float | None:
     """Seconds since it was last heard of."""
     moments = [
         seen.found.written_at if seen.found else None,
+        seen.found.tail.at if seen.found and seen.found.written_at > now + FUTURE_S else None,
         seen.told.changed_at if seen.told else None,
         seen.running.started_at if seen.running and not seen.found and not seen.told else None,
     ]

@@ -16,6 +16,7 @@ from typing import Any
 from ..lanes.fleet_match import Match, Program, match, without_transcript
 from ..lanes.fleet_state import Life, Presence, Signs, judge
 from ..lanes.transcripts.claude_presence import Told
+from ..lanes.transcripts.formats import FORMATS
 from ..state.fleet_cache import NAMES, OFFSETS, read_cache, write_cache
 from ..state.home import Home
 from ..state.identity import judge as judge_process
@@ -24,7 +25,7 @@ from .fleet_gather import Found, Gatherer
 from .fleet_git import Repository, repository_of
 from .fleet_own import own
 from .fleet_panes import Panes, Place
-from .fleet_processes import Look, Running, busy_share, command_line, folder_of, lines_of, started_at
+from .fleet_processes import Look, Running, busy_share, command_line, epoch_of_boot, folder_of, lines_of, started_at
 from .fleet_rows import FUTURE_S, Seen, filled, row_of, transcript_of
 
 WINDOW_S = 48 * 3600.0
@@ -89,7 +90,7 @@ class Scanner:
         for one in found:
             matched = matches[one.key]
             index = ours.conversations.get(one.tail.session_id or "")
-            if index is not None:
+            if index is not None and (matched.pid is None or matched.pid in mine):
                 rows[index]["transcript"] = transcript_of(one)
             elif matched.pid not in mine:
                 rows.append(self._foreign(one, matched, seen))
@@ -106,7 +107,7 @@ class Scanner:
         """Return the tools that run, and what they say of themselves."""
         running = {one.row.pid: one for one in look.tools() if one.row.state not in "ZX"}
         told: dict[int, Told] = {}
-        boot = time.time() - time.clock_gettime(time.CLOCK_BOOTTIME) if LINUX else 0.0
+        boot = epoch_of_boot()
         for one in self._gatherer.presences():
             row = look.rows.get(one.pid)
             known = running.get(one.pid)
@@ -141,7 +142,16 @@ class Scanner:
         life = _life(program) if program is not None else matched.life
         quiet = seen.now - one.written_at if one.written_at <= seen.now + FUTURE_S else None
         presence = _presence(said, seen.now)
-        signs = Signs(life=life, tail=one.tail, presence=presence, quiet_s=quiet, busy=pid in seen.busy)
+        guessed = one.tool in FORMATS and FORMATS[one.tool].end_guessed
+        signs = Signs(
+            life=life,
+            tail=one.tail,
+            presence=presence,
+            quiet_s=quiet,
+            busy=pid in seen.busy,
+            runs_something=guessed and program is not None and seen.look.runs_since(pid, one.written_at),
+            end_guessed=guessed,
+        )
         name = seen.given.get(f"{one.tool}:{one.tail.session_id}")
         return row_of(
             Seen(

@@ -63,6 +63,12 @@ def _files(folder: str, depth: int, last: str | None) -> Iterator[os.DirEntry[st
                     yield from _files(entry.path, depth - 1, last)
 
 
+def read_at(descriptor: int, length: int, offset: int) -> bytes:
+    """Return up to so many bytes from there on. One descriptor is one thread's. Raises OSError."""
+    os.lseek(descriptor, offset, os.SEEK_SET)
+    return os.read(descriptor, length)
+
+
 def small_file(path: str, limit: int = _SMALL) -> bytes | None:
     """Return a regular file's content, or None where there is none that small."""
     try:
@@ -72,7 +78,7 @@ def small_file(path: str, limit: int = _SMALL) -> bytes | None:
     try:
         if os.fstat(descriptor).st_size > limit:
             return None
-        return os.pread(descriptor, limit, 0)
+        return read_at(descriptor, limit, 0)
     except OSError:
         return None
     finally:

@@ -14,10 +14,12 @@ from ..lanes.transcripts.follow import Follower
 from ..lanes.transcripts.formats import Format
 from ..lanes.transcripts.tail import Tail, packed, unpacked
 from ..state.files import open_regular
+from .fleet_stores import read_at
 from .redaction import clean
 
-HEAD, END, MOST = 32 * 1024, 64 * 1024, 1024 * 1024
-"""Bytes of the beginning, of the end at first, and of the end at most."""
+HEAD, END, MOST = 64 * 1024, 32 * 1024, 1024 * 1024
+"""Bytes of the beginning at most, of the end at first, and of the end at most."""
+_PIECE = 8 * 1024
 GROWN = 4 * 1024 * 1024
 """More than that at once is not followed: its end is read as of a new file."""
 _KEPT = ("session_id", "cwd", "branch", "model", "title", "first_user", "pid")
@@ -63,13 +65,20 @@ class TailFile:
         if now.st_ino != self._mark[0] or size < self._offset:
             self._offset, self._follower = 0, self._new()
             if size > HEAD + END:
-                self._follower.feed(os.pread(descriptor, HEAD, 0))
+                self._begin(descriptor)
                 self._jump(descriptor, size)
                 return
         if size - self._offset > GROWN:
             self._jump(descriptor, size)
             return
         self._on(descriptor, size)
+
+    def _begin(self, descriptor: int) -> None:
+        """Read as much of the beginning as tells whose it is."""
+        for offset in range(0, HEAD, _PIECE):
+            self._follower.feed(read_at(descriptor, _PIECE, offset))
+            if self.tail.first_user is not None and self.tail.cwd is not None:
+                return
 
     def _jump(self, descriptor: int, size: int) -> None:
         """Read the end alone; whose it is stays known."""
@@ -86,7 +95,7 @@ class TailFile:
     def _on(self, descriptor: int, size: int) -> None:
         """Read from where we are to ``size``."""
         while self._offset < size:
-            data = os.pread(descriptor, min(256 * 1024, size - self._offset), self._offset)
+            data = read_at(descriptor, min(256 * 1024, size - self._offset), self._offset)
             if not data:
                 return
             self._offset += len(data)

@@ -8,6 +8,7 @@ import socket
 import struct
 import sys
 import threading
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from ..messages.codec import FrameError, FrameReader, decode, encode
 from ..messages.refusals import RefusalCode, Refused
 from ..messages.replies import Reply
 from ..messages.vocabulary import PROTOCOL
+from . import loopback
 from .base import Actor, log
 from .dispatch import Dispatcher
 
@@ -24,10 +26,21 @@ SEND_S = 30.0
 """A client that takes nothing for so long is dropped; it can resume."""
 
 
+@dataclass(frozen=True, slots=True)
+class Listener:
+    """Where clients come in."""
+
+    socket: socket.socket
+    address: str
+    """A local socket's path, or a port of this machine (``messages/loopback.py``)."""
+    token: bytes | None = field(default=None, repr=False)
+    """What a client on a port must prove to hold."""
+
+
 class Gateway(Actor):
     """Owns the listening socket's threads. Its mailbox is only asked to stop."""
 
-    def __init__(self, *, dispatcher: Dispatcher, listener: socket.socket, **common: Any) -> None:  # noqa: ANN401  the base class's
+    def __init__(self, *, dispatcher: Dispatcher, listener: Listener, **common: Any) -> None:  # noqa: ANN401  the base class's
         super().__init__(**common)
         self._dispatcher = dispatcher
         self._listener = listener
@@ -43,24 +56,27 @@ class Gateway(Actor):
         self.finished()
 
     def _accept(self) -> None:
-        self._listener.settimeout(None)
+        self._listener.socket.settimeout(None)
         while not self._closed.is_set():
             try:
-                connection, _ = self._listener.accept()
+                connection, _ = self._listener.socket.accept()
             except OSError:
                 return
-            if self._closed.is_set() or not same_user(connection):
+            token = self._listener.token
+            if self._closed.is_set() or (token is None and not same_user(connection)):
                 connection.close()
                 continue
-            threading.Thread(target=Session(self._dispatcher, connection).run, name="connection", daemon=True).start()
+            session = Session(self._dispatcher, connection, token)
+            threading.Thread(target=session.run, name="connection", daemon=True).start()
 
 
 class Session:
     """One connection."""
 
-    def __init__(self, dispatcher: Dispatcher, connection: socket.socket) -> None:
+    def __init__(self, dispatcher: Dispatcher, connection: socket.socket, token: bytes | None = None) -> None:
         self._dispatcher = dispatcher
         self._connection = connection
+        self._token = token
         self._connection.settimeout(None)
 
     def run(self) -> None:
@@ -68,6 +84,8 @@ class Session:
         reader = FrameReader()
         try:
             with self._connection:
+                if self._token is not None and not self._admitted(self._token):
+                    return
                 while data := self._connection.recv(262144):
                     for line in reader.feed(data):
                         self._serve(line)
@@ -77,6 +95,13 @@ class Session:
             pass  # the client left: what it asked for goes on
         except Exception:  # noqa: BLE001  one connection's fault is not the others'
             log.exception("a connection failed")
+
+    def _admitted(self, token: bytes) -> bool:
+        if not loopback.admit(self._connection, token):
+            log.warning("refused a connection that did not prove itself")
+            return False
+        self._connection.settimeout(None)
+        return True
 
     def _serve(self, line: bytes) -> None:
         frame = decode(line)

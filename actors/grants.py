@@ -84,26 +84,33 @@ def read_skills(names: Sequence[str], environment: Mapping[str, str], cwd: str, 
 
 def skill_folders(environment: Mapping[str, str], cwd: str) -> dict[str, Path]:
     """Return every skill's folder by name; a plugin's also as ``plugin:skill``. The nearest place wins."""
+    found = {**plugin_skills(environment), **own_skills(environment)}
+    for place in reversed(list(_project_places(environment, cwd))):
+        found.update(_skills_in(place))
+    return found
+
+
+def plugin_skills(environment: Mapping[str, str]) -> dict[str, Path]:
+    """Return the skills of plugins, of each the newest version that has it, also as ``plugin:skill``."""
     found: dict[str, Path] = {}
     for plugin, version in reversed(list(_plugins(environment))):  # the newest is read last, and stays
         for name, folder in _skills_in(version / "skills"):
             found[name] = found[f"{plugin}:{name}"] = folder
-    for place in (_config(environment) / "skills", *reversed(list(_project_places(environment, cwd)))):
-        found.update(_skills_in(place))
     return found
+
+
+def own_skills(environment: Mapping[str, str]) -> dict[str, Path]:
+    """Return the skills in the person's own ``~/.claude/skills``."""
+    return dict(_skills_in(claude_folder(environment) / "skills"))
 
 
 def read_servers(names: Sequence[str], environment: Mapping[str, str], cwd: str) -> tuple[Server, ...]:
     """Return the MCP servers of these names as they are configured. Raises GrantError."""
     if not names:
         return ()
-    there: dict[str, Mapping[str, Any]] = {}
-    for _plugin, version in reversed(list(_plugins(environment))):
-        text = json.dumps(_json(version / ".mcp.json")).replace(PLUGIN_ROOT, json.dumps(str(version))[1:-1])
-        there.update(_servers(json.loads(text)))
-    claude = _json(_claude_json(environment))
-    there.update(_servers({"mcpServers": claude.get("mcpServers")}))
-    there.update(_servers({"mcpServers": as_object(as_object(claude.get("projects")).get(cwd)).get("mcpServers")}))
+    there = user_servers(environment)
+    projects = as_object(_json(_claude_json(environment)).get("projects"))
+    there.update(_servers({"mcpServers": as_object(projects.get(cwd)).get("mcpServers")}))
     unknown = next((name for name in names if name not in there), None)
     if unknown is not None:
         known = ", ".join(sorted(there)[:40]) or "none"
@@ -111,7 +118,18 @@ def read_servers(names: Sequence[str], environment: Mapping[str, str], cwd: str)
     return tuple(Server(name, there[name]) for name in dict.fromkeys(names))
 
 
-def _config(environment: Mapping[str, str]) -> Path:
+def user_servers(environment: Mapping[str, str]) -> dict[str, Mapping[str, Any]]:
+    """Return the MCP servers of plugins and of the person, as they are configured. Raises GrantError."""
+    there: dict[str, Mapping[str, Any]] = {}
+    for _plugin, version in reversed(list(_plugins(environment))):
+        text = json.dumps(_json(version / ".mcp.json")).replace(PLUGIN_ROOT, json.dumps(str(version))[1:-1])
+        there.update(_servers(json.loads(text)))
+    there.update(_servers({"mcpServers": _json(_claude_json(environment)).get("mcpServers")}))
+    return there
+
+
+def claude_folder(environment: Mapping[str, str]) -> Path:
+    """Return the folder in which Claude Code keeps what is the person's."""
     return Path(environment.get("CLAUDE_CONFIG_DIR") or Path(environment.get("HOME", "/")) / ".claude")
 
 
@@ -128,7 +146,7 @@ def _project_places(environment: Mapping[str, str], cwd: str) -> Iterator[Path]:
     folder = Path(cwd)
     inside = next((place for place in (folder, *folder.parents) if (place / ".git").exists()), folder)
     for place in (folder, *folder.parents):
-        if place / ".claude" != _config(environment):
+        if place / ".claude" != claude_folder(environment):
             yield place / ".claude" / "skills"
         if place == inside:
             return
@@ -136,7 +154,7 @@ def _project_places(environment: Mapping[str, str], cwd: str) -> Iterator[Path]:
 
 def _plugins(environment: Mapping[str, str]) -> Iterator[tuple[str, Path]]:
     """Yield each plugin's name and versions, of each the newest first: ``plugins/cache/MARKET/PLUGIN/VERSION``."""
-    for market in _folders(_config(environment) / "plugins" / "cache"):
+    for market in _folders(claude_folder(environment) / "plugins" / "cache"):
         for plugin in _folders(market):
             for version in sorted(_folders(plugin), key=_newness, reverse=True):
                 yield plugin.name, version

@@ -21,6 +21,7 @@ from ..messages.facts import (
     JobOutcome,
 )
 from ..messages.group import FanoutAccepted, FanoutCancelRequested, GroupRecord
+from ..messages.history import HistoryImported
 from ..messages.internal import CancelJob, CancelNoticed, FactsCommitted, FactsRefused, JobFinished
 from ..messages.job import JobId, JobRecord
 from ..messages.refusals import RefusalCode, Refused
@@ -33,7 +34,7 @@ from ..state.job_machine import REVOCABLE
 from ..state.restart_budget import RestartBudget
 from ..state.store import Reader
 from .attempt import keep_promise
-from .base import Handle, Query, ReplyPort, log, start
+from .base import NOT_DONE, Handle, Query, ReplyPort, log, start
 from .cleaning import remove_folders, tidy
 from .group_names import GroupSeen, JobMoved, Release
 from .job import Job
@@ -41,7 +42,7 @@ from .job_hop import Moved, Waits
 from .job_line import NOTHING, Hold, JobLine, Remove
 from .journal import Append
 from .notices import Unclaimed, job_actor, pass_on_cancel
-from .room import has_no_room
+from .room import RoomCheck
 from .second_look import look_again, may_be_revised
 from .services import Services
 from .supervisor import ChildSpec, Restart, Strategy, Supervisor
@@ -49,7 +50,7 @@ from .tree import end_tree, in_background
 
 LOST = 100
 """How many of the newest jobs of each revocable state are looked at again at the start."""
-ANSWER_S = 3.0
+ANSWER_S = 10.0
 """How long a stop waits for commits that somebody waits for."""
 WAKE_LOOK_S = 60.0
 """How often it is looked whether the time of a job that waits for a limit has come."""
@@ -88,9 +89,12 @@ class Cancel:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """Gateway → Jobs: journal this of an ended job. Answered ``True`` once it is on disk, or refused."""
+    """Gateway → Jobs: journal this of an ended job, or of runs of another tool.
 
-    fact: JobOutcome
+    Answered ``True`` once it is on disk, or refused.
+    """
+
+    fact: JobOutcome | HistoryImported
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +163,7 @@ class Jobs(Supervisor):
         self._most = max_jobs
         self._epoch = next(services.epochs)
         self._running: set[str] = set()
+        self._room = RoomCheck(services)
         self._queue = JobLine(services.home)
         self._looking = False
         """Whether the queue is looked at again in a while."""
@@ -262,6 +267,8 @@ class Jobs(Supervisor):
     def receive_own(self, message: object) -> None:  # noqa: C901, PLR0912, PLR0915  one flat match
         """One flat match over what Jobs can be told."""
         match message:
+            case _ if self._leaving is not None and self.query is not None:
+                self.reply(NOT_DONE)  # the next supervisor is asked; those who asked before are waited for
             case Submit(record=record):
                 self._submit(record)
             case SubmitGroup():
@@ -578,7 +585,7 @@ class Jobs(Supervisor):
                 self._end(_ended(job.job_id, JobState.CANCELED, 1, reason, "canceled"))
             if turn.run is None or len(self._running) >= self._most:
                 break
-            if short := has_no_room(self.services, turn.run.job_id):
+            if short := self._room.none_for(turn.run.job_id):
                 break
             self._queue.remove(turn.run.job_id)
             self._run(turn.run.job_id, None)

@@ -14,6 +14,7 @@ from ..state.limits import ANY, key_of
 from ..state.limits_view import limits_object
 from .base import ask
 from .limits import ChangeLimits, cleared, quota
+from .model_book import ModelBook
 from .services import Services
 
 ASK_S = 30.0
@@ -43,7 +44,7 @@ def set_quota(command: LimitsSet, services: Services, registry: Registry) -> Lim
     lane = _lane(command.lane, registry)
     if isinstance(lane, Refused):
         return lane
-    model = _model(command.model, lane, services, registry)
+    model = model_key(command.model, lane, services.models, registry)
     if isinstance(model, Refused):
         return model
     return _change(quota(lane, model, command.per_day, command.zone), services)
@@ -62,7 +63,7 @@ def clear(command: LimitsClear, services: Services, registry: Registry) -> Limit
     if command.model is None:
         keys = [mark.key for mark in marks if mark.key in _keys(lane, registry) or mark.lane == lane]
         return _change(cleared(keys, []), services) if keys else _nothing(f"the lane {lane} is not marked down")
-    model = _model(command.model, lane, services, registry)
+    model = model_key(command.model, lane, services.models, registry)
     key = canonical(command.model) if isinstance(model, Refused) else model
     held = [(room.quota.lane, room.quota.model) for room in rooms if (room.quota.lane, room.quota.model) == (lane, key)]
     if not held:
@@ -74,12 +75,12 @@ def _lane(word: str, registry: Registry) -> str | Refused:
     return ANY if word == ANY else lane_named(word, registry.tiers(word))
 
 
-def _model(word: str, lane: str, services: Services, registry: Registry) -> str | Refused:
+def model_key(word: str, lane: str, models: ModelBook, registry: Registry) -> str | Refused:
     """Return the key of the model that a word means on a lane, or why it means none."""
     if word == DEFAULT:
         return "" if lane != ANY else _nothing("the default model of any lane", "name a lane, or a model")
     lanes = registry.tiers(lane)
-    known = Known(own=services.models.own(lanes).rows, listed=frozenset(services.models.listing()))
+    known = Known(own=models.own(lanes).rows, listed=frozenset(models.listing()))
     found = resolve(word, None if lane == ANY else lane, None, lanes=lanes, known=known)
     if isinstance(found, ChooseByReadiness):
         return canonical(found.candidates[0].model)

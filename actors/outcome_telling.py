@@ -1,4 +1,4 @@
-"""What ``osrc outcome`` asks of a supervisor. Runs in the thread of the connection that asked."""
+"""What ``osrc outcome`` and ``osrc import`` ask of a supervisor. Runs in the thread of the connection that asked."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 
 from ..messages.commands import JobTellOutcome
 from ..messages.facts import JobOutcome
+from ..messages.history import HistoryImport, HistoryImported, HistoryKept
 from ..messages.model_names import canonical
 from ..messages.refusals import RefusalCode, Refused
 from ..messages.replies import OutcomeKept
@@ -33,6 +34,13 @@ def tell(
     return OutcomeKept(
         job_id=fact.job_id, outcome=fact.outcome, task_kind=fact.task_kind, project=fact.project, model=fact.model
     )
+
+
+def keep_history(command: HistoryImport, services: Services) -> HistoryKept | Refused:
+    """Journal rows of another tool's books. Repeating it is harmless: what is known is not kept again."""
+    fact = HistoryImported(source=command.source, runs=command.runs, outcomes=command.outcomes)
+    told = ask(services.directory.find("jobs"), Note(fact), ASK_S)
+    return told if isinstance(told, Refused) else HistoryKept(runs=len(fact.runs), outcomes=len(fact.outcomes))
 
 
 def outcome_of(record: Mapping[str, Any], command: JobTellOutcome) -> JobOutcome | Refused:

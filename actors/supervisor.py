@@ -192,8 +192,8 @@ class Supervisor(Actor):
                     log.error("%s: %s did not stop in time and is set aside", self.name, name)
                     self._set_aside(child)
                     self._child_down(ChildDown(name, incarnation, None))
-            case _ if self._crash is not None:
-                self.reply(NOT_DONE)
+            case _ if self._crash is not None or (self._stop_reason is not None and self.query is not None):
+                self.reply(NOT_DONE)  # begun now, it would not be over before this supervisor is
             case _:
                 self.receive_own(message)
 

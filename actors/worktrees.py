@@ -141,7 +141,7 @@ def make_worktree(tree: Worktree, timeout_s: float) -> None:
 
 def look_into(tree: Worktree) -> Held:
     """Return what a tree holds. Raises GitError."""
-    words = _inside(tree)
+    words = inside(tree)
     status = git(tree.root, *words, "status", "--porcelain", "-z", "--untracked-files=all", "--ignore-submodules=all")
     dirty = [*_paths(status.out), *_submodules(tree, words)]
     head = git(tree.root, "rev-parse", "--verify", f"refs/heads/{tree.branch}").text
@@ -162,7 +162,7 @@ def settle_worktree(tree: Worktree, message: str | None) -> Held:
 
 
 def _committed(tree: Worktree, message: str) -> Held:
-    words = _inside(tree)
+    words = inside(tree)
     git(tree.root, *words, "add", "--all", timeout_s=COMMIT_S)
     answer = ask_git(
         tree.root,
@@ -293,7 +293,8 @@ def _discard_half_made(tree: Worktree) -> None:
     forget_worktree(tree)
 
 
-def _inside(tree: Worktree) -> tuple[str, ...]:
+def inside(tree: Worktree) -> tuple[str, ...]:
+    """Return the words by which git works in a tree whatever its ``.git`` says. Raises GitError."""
     return (f"--git-dir={admin_of(tree)}", f"--work-tree={tree.path}")
 
 
@@ -309,7 +310,7 @@ def _uncommittable(tree: Worktree, held: Held) -> str | None:
     foreign = [path for path in held.dirty if path.endswith("/")]
     if foreign:
         return f"nothing was committed for it, as there are other repositories in it: {named(tuple(foreign))}"
-    at = ask_git(tree.root, (*_inside(tree), "symbolic-ref", "--quiet", "HEAD"))
+    at = ask_git(tree.root, (*inside(tree), "symbolic-ref", "--quiet", "HEAD"))
     if at.text != f"refs/heads/{tree.branch}":
         return f"nothing was committed for it, as its tree is not on {tree.branch} any more"
     return None

@@ -131,6 +131,8 @@ class Connection:
 
     def _check_peer(self, path: str) -> None:
         """Refuse a socket that another user listens on (Linux tells; elsewhere the private folder has to do)."""
+        if path.startswith("tcp:"):
+            return  # the handshake has proved it
         option = getattr(_socket, "SO_PEERCRED", None)
         if option is None or not sys.platform.startswith("linux"):
             return
@@ -192,6 +194,8 @@ def _is_stopped(pid: int) -> bool:
 
 
 def _connect(path: str) -> _socket.socket:
+    if path.startswith("tcp:"):
+        return _connect_to_port(path)
     family = getattr(_socket, "AF_UNIX", None)
     if family is None:
         raise NoConnectionError("this platform has no local sockets", forbidden=True)
@@ -207,3 +211,16 @@ def _connect(path: str) -> _socket.socket:
         forbidden = isinstance(error, PermissionError)
         raise NoConnectionError(f"{path}: {getattr(error, 'strerror', None) or error}", forbidden=forbidden) from None
     return made
+
+
+def _connect_to_port(address: str) -> _socket.socket:
+    from ..messages.loopback import parse  # noqa: PLC0415 - only where there are no local sockets
+    from .loopback import connect  # noqa: PLC0415 - as above
+
+    found = parse(address)
+    if found is None:
+        raise NoConnectionError(f"{address} is no address of a supervisor")
+    try:
+        return connect(*found)
+    except (OSError, ValueError) as error:
+        raise NoConnectionError(f"port {found[0]}: {getattr(error, 'strerror', None) or error}") from None

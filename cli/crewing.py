@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import groups
 from .errors import CliError
@@ -19,6 +19,9 @@ from .render.plain import one_line
 from .render.plan import disclosure
 from .submit import job_request, submit
 from .submit_group import submit_group
+
+if TYPE_CHECKING:
+    from ..actors.crew_run import Candidate
 
 Member = dict[str, Any]
 
@@ -61,12 +64,13 @@ def run_group(reach: Reach, common: dict[str, Any], members: Sequence[Member], m
     return await_group(reach, str(group["group_id"]), cancels=True)
 
 
-def take_group(reach: Reach, common: dict[str, Any], members: Sequence[Member], most: int | None) -> Group:
-    """Have a group taken, or nothing of it. Raises CliError."""
-    shared = {key: value for key, value in common.items() if key not in ("task", "label")}
-    if common.get("label"):
-        shared["label"] = common["label"]
-    request = {"common": shared, "members": list(members), "refused": [], "most": most, "skip_refused": False}
+def take_group(
+    reach: Reach, common: dict[str, Any], members: Sequence[Member], most: int | None, group_id: str | None = None
+) -> Group:
+    """Have a group taken, or nothing of it; by the id that is given, if one is. Raises CliError."""
+    shared = {key: value for key, value in common.items() if key != "task"}
+    request: dict[str, Any] = {"common": shared, "members": list(members), "refused": []}
+    request |= {"most": most, "skip_refused": False} | ({"group_id": group_id} if group_id else {})
     return dict(submit_group(reach, request)["group"])
 
 
@@ -106,6 +110,23 @@ def run_job(reach: Reach, request: dict[str, Any]) -> Job:
     if not options.quiet:
         say(f"job {job_id} ended {job.get('state')}")
     return job
+
+
+def candidates(group: Mapping[str, Any], summaries: Mapping[str, str]) -> list[Candidate]:
+    """Return the members of a group as whoever judges their work sees them. ``summaries``: label → a line."""
+    from ..actors.crew_run import Candidate as Made  # noqa: PLC0415 - it loads the whole product
+
+    return [
+        Made(
+            job_id=str(job["job_id"]),
+            label=str(job.get("label") or job["job_id"]),
+            state=str(job.get("state")),
+            worktree=job.get("worktree"),
+            branch=job.get("branch"),
+            summary=str(summaries.get(str(job.get("label"))) or job.get("label") or job["job_id"]),
+        )
+        for job in group["jobs"]
+    ]
 
 
 def answer_of(job: Mapping[str, Any]) -> str:

@@ -22,6 +22,7 @@ from .errors import CliError
 
 if TYPE_CHECKING:
     from ..actors.advising import Place
+    from ..actors.imaging import Studio
     from ..actors.panelling import Bench
 
 
@@ -158,6 +159,13 @@ def advice(home: Home, task: str, folder: str, effort: str | None) -> dict[str, 
 
     question = Question(task=task, cwd=folder, effort=Effort(effort) if effort else None)
     return give(question, _place(home)).view(task)
+
+
+def studio(home: Home) -> Studio:
+    """Return what makes images here."""
+    from ..actors.imaging import Studio as Made  # noqa: PLC0415 - it loads an HTTP client
+
+    return Made(home, registry(home), os.environ, settings())
 
 
 def bench(home: Home, task: str, folder: str, effort: str | None) -> Bench:

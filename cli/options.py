@@ -73,6 +73,65 @@ def _global_options() -> list[click.Option]:
     ]
 
 
+class Live(click.types.StringParamType):
+    """A word as it is typed, which the shell completes from what is alive here (``completing.py``)."""
+
+    def __init__(self, kind: str) -> None:
+        """``kind``: job, group, session, lane, model or host; ``file`` and ``dir`` are the shell's own."""
+        self.kind = kind
+
+    def shell_complete(
+        self,
+        ctx: click.Context,
+        param: click.Parameter,  # noqa: ARG002 - click's own signature
+        incomplete: str,
+    ) -> list[click.shell_completion.CompletionItem]:
+        """Return the words that there are."""
+        from click.shell_completion import CompletionItem  # noqa: PLC0415 - only while completing
+
+        from .completing import complete  # noqa: PLC0415 - as above
+
+        if self.kind in {"file", "dir"}:
+            return [CompletionItem(incomplete, type=self.kind)]
+        return [CompletionItem(word) for word in complete(self.kind, ctx, incomplete)]
+
+
+_KINDS = {
+    "LANE": "lane",
+    "LANE|any": "lane",
+    "[LANE": "lane",
+    "[LANE]...": "lane",
+    "MODEL": "model",
+    "[MODEL]]": "model",
+    "JOB": "job",
+    "[JOB|SESSION] TASK": "job",
+    "GID": "group",
+    "HOST": "host",
+    "[HOST]...": "host",
+    "DIR": "dir",
+    "[DIR]": "dir",
+    "F": "file",
+    "FILE": "file",
+    "PATH...": "file",
+}
+"""What stands for a value in the help → what completes it: so no command can forget it."""
+
+
+def _complete(parameters: list[click.Parameter]) -> None:
+    """Let the shell complete the values of plain words by what they stand for."""
+    for parameter in parameters:
+        if parameter.type is not click.STRING:
+            continue
+        shown = parameter.metavar
+        kind = _KINDS.get(shown or "")
+        if parameter.name == "trust_lane":
+            kind = "lane"
+        elif kind is None and (shown.startswith("[NAME]") if shown else parameter.name == "name"):
+            kind = "session"
+        if kind is not None:
+            parameter.type = Live(kind)
+
+
 class _TwoColumns:
     """Help that keeps the options every command has apart from the command's own."""
 
@@ -102,6 +161,7 @@ class Command(_TwoColumns, click.Command):
         added = _global_options()
         self.global_names = frozenset(option.name or "" for option in added)
         self.params = [*self.params, _help_option(), *added]
+        _complete(self.params)
 
 
 class Group(_TwoColumns, click.Group):
@@ -116,6 +176,7 @@ class Group(_TwoColumns, click.Group):
         added = _global_options()
         self.global_names = frozenset(option.name or "" for option in added)
         self.params = [*self.params, _help_option(), *added]
+        _complete(self.params)
 
     def format_options(self, context: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the commands first: they are what help is asked for."""

@@ -139,7 +139,7 @@ class Reach:
         while launch.alive(seen):
             if launch.answers(seen["socket"]) or read_supervisor_file(self.root) != seen:
                 return False
-            if time.monotonic() > deadline - 8 and not os.path.lexists(seen["socket"]):
+            if time.monotonic() > deadline - 8 and _removed(seen["socket"]):
                 say("osrc: the supervisor's socket was removed; starting a new supervisor.")
                 launch.terminate(seen)  # its delegates go on
                 launch.wait_until_gone(seen)
@@ -182,6 +182,11 @@ class Reach:
             )
         launch.terminate(seen)
         launch.wait_until_gone(seen)
+
+
+def _removed(address: str) -> bool:
+    """Whether a local socket is not in its place any more. A port's only trace is the file of its token."""
+    return not os.path.lexists(address.split(":", 2)[-1] if address.startswith("tcp:") else address)
 
 
 def older(theirs: str, ours: str) -> bool:

@@ -18,10 +18,10 @@ _ATTEMPTS = 6
 def submit_group(reach: Reach, request: dict[str, Any], *, dry_run: bool = False) -> dict[str, Any]:
     """Send one request; return ``group_accepted`` or ``group_planned``. Raises CliError where it was refused.
 
-    The group's id is chosen here: a supervisor that went away before it answered is followed by another one,
-    which makes no second group of what was taken.
+    The group's id is chosen here, or was before: a supervisor that went away before it answered is followed by
+    another one, which makes no second group of what was taken.
     """
-    request["group_id"] = "fanout-" + time.strftime("%Y%m%d-%H%M%S-", time.gmtime()) + os.urandom(6).hex()
+    request.setdefault("group_id", new_group_id())
     reach.channel()  # it makes the state home
     spooled = _spool(reach.root, request)
     try:
@@ -44,6 +44,11 @@ def submit_group(reach: Reach, request: dict[str, Any], *, dry_run: bool = False
     finally:
         if spooled is not None:
             _remove(spooled)
+
+
+def new_group_id() -> str:
+    """Return an id that no group has."""
+    return "fanout-" + time.strftime("%Y%m%d-%H%M%S-", time.gmtime()) + os.urandom(6).hex()
 
 
 def _unconfirmed(error: CliError, group_id: str) -> CliError:

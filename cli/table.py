@@ -33,7 +33,15 @@ FAMILIES: Final = (
 )
 """The groups of the help, in order. One that has no command is not shown."""
 
-SYNONYMS: Final[dict[str, str]] = {"cont": "continue", "deals": "suggest", "second": "second-opinion"}
+PARITY_HOSTS: Final = ("codex", "droid", "cursor", "hermes")
+"""Tools that older scripts name in one word with the command."""
+
+SYNONYMS: Final[dict[str, str]] = {
+    "cont": "continue",
+    "deals": "suggest",
+    "second": "second-opinion",
+    **{f"parity-{host}": "parity" for host in PARITY_HOSTS},
+}
 """Words that older scripts know, which the help does not list."""
 
 COMMANDS: Final[dict[str, Row]] = {
@@ -50,6 +58,9 @@ COMMANDS: Final[dict[str, Row]] = {
     "watch": Row("Watch", "follow", "watch", "A job's life, a line at each change."),
     "wait": Row("Watch", "follow", "wait", "Wait for jobs to end; the exit code tells how."),
     "events": Row("Watch", "events", "events", "Every journalled fact, in order, resumable."),
+    "bearings": Row("Watch", "bearings", "bearings", "What needs you, landed, is under way, comes next; at once."),
+    "rundown": Row("Watch", "bearings", "rundown", "The same, drawn afresh."),
+    "heartbeat": Row("Watch", "heartbeat", "heartbeat", "Who is woken when something needs them: start, stop, status."),
     "result": Row("Watch", "result", "result", "A job's final message, alone."),
     "logs": Row("Watch", "logs", "logs", "The end of a delegate's raw output."),
     "explain": Row("Watch", "explain", "explain", "Why a job is in the state it is in."),
@@ -63,9 +74,12 @@ COMMANDS: Final[dict[str, Row]] = {
     "session": Row("Steer", "session", "session", "A live delegate: start, send, read, answer, model, stop."),
     "supervisor": Row("Steer", "supervisor", "supervisor", "The background process: status, stop, restart, logs."),
     "fanout": Row("Crews and loops", "fanout", "fanout", "Many jobs as one group: start, wait, collect."),
+    "crew": Row("Crews and loops", "crew", "crew", "Many edits at once; what keeps a check green is kept."),
+    "best-of": Row("Crews and loops", "best_of", "best_of", "Several tries at one task; the best one's branch."),
     "second-opinion": Row(
         "Crews and loops", "second_opinion", "second_opinion", "One question, several makers' models: what stands."
     ),
+    "image": Row("Work", "image", "image", "Have an image made; the path of its file."),
     "advise": Row("Choose and pay", "advise", "advise", "Which model and lane a task should go to, and why."),
     "mode": Row("Choose and pay", "mode", "mode", "How work is handed on: auto, manual or hybrid."),
     "outcome": Row("Choose and pay", "outcome", "outcome", "Whether a job's result passed, failed or was reverted."),
@@ -82,7 +96,9 @@ COMMANDS: Final[dict[str, Row]] = {
     "config": Row("Set up", "config", "config", "Settings: show, get, set, path."),
     "doctor": Row("Set up", "doctor", "doctor", "Check this machine; say what to fix."),
     "canary": Row("Set up", "canary", "canary", "Whether the CLIs here still are what was tested."),
+    "import": Row("Set up", "importing", "import_", "Take over what the predecessor kept."),
     "tap": Row("Set up", "tap", "tap", "The Claude plan's gauges from your own status line."),
+    "parity": Row("Hosts", "parity", "parity", "Your skills and MCP servers for your other AI tools."),
     "completion": Row("Set up", "completion", "completion", "The completion script for bash, zsh or fish."),
     "mcp": Row("Hosts", "mcp", "mcp", "These commands as tools of an AI host (MCP server)."),
     "skill": Row("Hosts", "skill", "skill", "The skill and plugin for AI hosts: where they are."),

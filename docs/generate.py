@@ -22,6 +22,7 @@ from outsourcerer.cli.app import cli
 from outsourcerer.cli.table import COMMANDS, FAMILIES
 from outsourcerer.lanes.advice.classify import Kind, classify
 from outsourcerer.lanes.contract import Lane, Wall
+from outsourcerer.lanes.parity.hosts import HOST_TOOLS
 from outsourcerer.lanes.registry import builtin, names
 from outsourcerer.messages import commands, facts, internal, lane_events, replies
 from outsourcerer.messages.refusals import RefusalCode
@@ -203,6 +204,23 @@ def posture_table() -> str:
     return table(("lane", *(f"`{verb.value}`" for verb in Verb), "kept read-only by"), rows)
 
 
+# --- parity
+
+
+def parity_table() -> str:
+    """Return the tools of parity: where each keeps what it is given, and how it refers to a variable."""
+    rows = []
+    for tool in HOST_TOOLS.values():
+        place = f"~/{tool.folder}" + (f" (`{tool.variable}`)" if tool.variable else "")
+        skills = ", ".join(f"`{name}`" for name in tool.skills) or "-"
+        servers = tool.servers
+        held = f"`{servers.path}` ({servers.key})" if servers else "-"
+        refers = f"`{servers.reference}`" if servers and servers.reference else "not known"
+        told = f"`{tool.instructions}`" if tool.instructions else "-"
+        rows.append((f"`{tool.name}`", place, skills, held, told, refers))
+    return table(("tool", "folder", "skills", "MCP servers", "instructions", "a variable"), rows)
+
+
 # --- advice
 
 
@@ -242,6 +260,7 @@ PARTS: Mapping[str, Callable[[], str]] = {
     "settings-later": lambda: setting_table(effective=False),
     "lanes": lane_table,
     "postures": posture_table,
+    "parity-hosts": parity_table,
 }
 """Name of a made part → what makes it."""
 

@@ -150,9 +150,14 @@ def hopeless(evidence: Evidence) -> FailureKind | None:
     Claude Code 2.1.332 retries a refused key ten times over three minutes when it speaks to a gateway.
     Two refusals in a row are enough: one may be an expired token that the CLI renews.
     """
-    last = evidence.retry_statuses[-HOPELESS_RETRIES:]
     ended = evidence.turn is not None and not evidence.turn.synthetic
-    if not ended and len(last) == HOPELESS_RETRIES and _HOPELESS_STATUSES.issuperset(last):
+    return None if ended else refused(evidence)
+
+
+def refused(evidence: Evidence) -> FailureKind | None:
+    """Return what the last retries have in common that makes them pointless, or None; also once the turn has ended."""
+    last = evidence.retry_statuses[-HOPELESS_RETRIES:]
+    if len(last) == HOPELESS_RETRIES and _HOPELESS_STATUSES.issuperset(last):
         return FailureKind.AUTH
     return None
 

@@ -49,6 +49,10 @@ class Signs:
     """Seconds since anything was written to the transcript; None where that can't be told."""
     busy: bool = False
     """Whether its process tree was seen to use the processor just now."""
+    runs_something: bool = False
+    """Whether something that it started since its last word still runs."""
+    end_guessed: bool = False
+    """Whether this tool's transcript marks no end of a turn, so that a tool's run looks like one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +100,8 @@ def _by_tail(signs: Signs, tail: Tail | None) -> Judged:
         return Judged(FleetState.UNKNOWN, "its process lives, and no transcript tells what it does")
     if tail.turn is Turn.OPEN:
         return _at_work(signs, _doing(tail), signs.quiet_s)
+    if tail.turn is Turn.ENDED and signs.end_guessed and signs.runs_something:
+        return _at_work(signs, "something that it started since its last word still runs", signs.quiet_s)
     if tail.turn is Turn.FAILED:
         return Judged(FleetState.WAITING, f"its last turn failed: {tail.error or 'no reason is told'}")
     return Judged(FleetState.IDLE, "its turn was broken off" if tail.turn is Turn.ABORTED else "its turn has ended")
@@ -127,7 +133,15 @@ def _dead(tail: Tail | None) -> Judged:
         return Judged(FleetState.STOPPED, "its last turn was broken off")
     if tail.asked is not None:
         return Judged(FleetState.STOPPED, f"it ended with a question open: {tail.asked}")
-    return Judged(FleetState.STOPPED, f"it ended while it {_doing(tail)}")
+    return Judged(FleetState.STOPPED, f"it ended {_left(tail)}")
+
+
+def _left(tail: Tail) -> str:
+    if tail.tools:
+        return f"while {next(reversed(tail.tools.values()))} ran"
+    if tail.speaker is Speaker.USER:
+        return "before it answered"
+    return "in the middle of a turn"
 
 
 _OWN: Mapping[str, FleetState] = {

@@ -14,7 +14,7 @@ from typing import Protocol
 from ..messages.job import ExitStatus
 from ..messages.lane_events import FailureKind, MarkerKind
 from ..messages.vocabulary import JobState, Verb
-from .evidence import Evidence, hopeless
+from .evidence import Evidence, refused
 from .framing import LINE_CAP
 from .values import clip
 
@@ -208,7 +208,7 @@ def _watched(case: Case) -> Verdict:
     state = case.watchdog.state if case.watchdog is not None else JobState.WEDGED
     if state not in EXIT_CODES or state in (JobState.DONE, JobState.DONE_UNVERIFIED):
         state = JobState.WEDGED  # a watchdog can't vouch for work
-    kind = hopeless(case.evidence)
+    kind = refused(case.evidence)  # also where its own end crossed ours
     if state is JobState.FAILED and kind is not None:
         return _verdict(case, state, kind.value, f"{FAILURE_WORDS[kind]}, and its retries were not waited for")
     reason = case.watchdog.reason if case.watchdog is not None else None

@@ -6,9 +6,11 @@ from typing import Annotated, Literal
 
 from pydantic import Field, TypeAdapter
 
+from .alarm import HeartbeatCommand
 from .base import Message
 from .fleet import ViewFleet
 from .group import FanoutRequest, GroupId
+from .history import HistoryImport
 from .job import JobRequest
 from .loop import LoopCancel, LoopResume, LoopStart
 from .session import SessionCommand
@@ -213,6 +215,7 @@ Command = Annotated[
     | QueuePause
     | QueueResume
     | JobTellOutcome
+    | HistoryImport
     | ViewAdvice
     | ViewJobs
     | FollowJobs
@@ -227,6 +230,7 @@ Command = Annotated[
     | LimitsClear
     | ViewLimits
     | ViewFleet
+    | HeartbeatCommand
     | SupervisorStatus
     | SupervisorStop,
     Field(discriminator="kind"),

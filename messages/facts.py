@@ -10,8 +10,17 @@ from typing import Annotated, Literal
 
 from pydantic import Field, TypeAdapter
 
+from .alarm import (
+    AlarmAcknowledged,
+    AlarmEnded,
+    AlarmRaised,
+    AlarmTold,
+    HeartbeatArmed,
+    HeartbeatStopped,
+)
 from .base import Observation
 from .group import FanoutAccepted, FanoutCancelRequested, FanoutEnded, FanoutMemberReleased
+from .history import HistoryImported
 from .job import Attempted, Cost, ExitStatus, Identity, JobId, JobRecord, Progress
 from .loop import LoopAccepted, LoopCancelRequested, LoopEnded, LoopResumed, LoopStepBegan, LoopStepEnded
 from .session import GaugeWindow, SessionFact
@@ -273,6 +282,7 @@ Fact = Annotated[
     | JobHeld
     | JobOutcome
     | JobRemoved
+    | HistoryImported
     | QueuePaused
     | QueueResumed
     | SessionFact
@@ -292,6 +302,12 @@ Fact = Annotated[
     | QuotaCleared
     | QuotaExhausted
     | GaugesRead
+    | AlarmRaised
+    | AlarmTold
+    | AlarmAcknowledged
+    | AlarmEnded
+    | HeartbeatArmed
+    | HeartbeatStopped
     | SupervisorStarted
     | SupervisorStopped
     | StoreRebuilt

@@ -6,10 +6,12 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, TypeAdapter
 
+from .alarm import BearingsView, HeartbeatState
 from .base import Observation
 from .commands import Hello
 from .facts import Entry
 from .fleet import FleetView
+from .history import HistoryKept
 from .refusals import Refused
 
 JobObject = dict[str, Any]
@@ -272,6 +274,9 @@ Reply = Annotated[
     | FleetView
     | AdviceView
     | OutcomeKept
+    | HeartbeatState
+    | BearingsView
+    | HistoryKept
     | SupervisorState
     | Stopping
     | Refused,

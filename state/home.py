@@ -41,6 +41,13 @@ _OURS = _MARKS | {
     "loops",
     "cloud-consent",
     "lane-posture",
+    "heartbeat.json",
+    "bearings.json",
+    "unwatched.json",
+    "wakes",
+    "parity.json",
+    "parity.lock",
+    "supervisor.token",
 }
 """So is one that holds nothing but these: it was left half made."""
 

@@ -134,6 +134,11 @@ _SUPERVISOR = (
     _flag("external_send", False, "allow session reply to type into claimed terminals that are not ours"),
     _number("session_idle", 86400, "a session that nothing was asked of for so long is ended; 0: never"),
     _number("idle_exit", 600, "the supervisor leaves after so long without a job or a client; 0: never"),
+    _flag(
+        "loopback",
+        False,
+        "the supervisor listens at a port of this machine, not at a local socket (always so on Windows)",
+    ),
     _flag("no_daemon", False, "run the supervisor inside each command"),
     _flag("bg_no_detach", False, "the older name for no_daemon on bg", effective=False),
 )
@@ -168,7 +173,20 @@ _WATCHDOG = (
     _number("fg_timeout", None, "hard cap of foreground jobs; timeout is used", effective=False),
     _number("fg_teardown", 45, "bound on ending a foreground job", effective=False),
     _flag("reconcile_read_only", False, "looking never writes; it never does", effective=False),
-    _number("unwatched_after", 120, "a running job that nobody looks at is mentioned", effective=False),
+)
+
+_HEARTBEAT = (
+    _flag("fleet_supervision", True, "watch jobs and sessions from the first one on, and wake whoever is to be woken"),
+    _flag("heartbeat_disabled", False, "never do"),
+    _text("heartbeat_wake", "command for sh that is run when something needs you: $1 a summary, the event on stdin"),
+    _flag("heartbeat_wake_digest", True, "also run it with a digest when the picture has changed"),
+    _number("heartbeat_wake_timeout", 20, "bound on that command"),
+    _number("heartbeat_cadence", 300, "time between two digests"),
+    _text("heartbeat_sink", "existing file, FIFO or terminal that events are appended to, a line each"),
+    _text("heartbeat_webhook", "https address that events are posted to"),
+    Setting("heartbeat_webhook_secret", "text", None, "key that signs what is posted to it", secret=True),
+    _flag("heartbeat_desktop", False, "also show a notice on the desktop"),
+    _number("unwatched_after", 120, "a running job that nobody has looked at for so long is mentioned; 0: never"),
 )
 
 _CREWS = (
@@ -242,6 +260,7 @@ _GOOGLE = (
     Setting("gemini_vehicle", "text", "auto", "program of the gemini lane", choices=("auto", "agy", "gemini")),
     _flag("gemini_user_mcp", False, "let the user's own MCP servers reach Gemini CLI"),
     _text("gemini_pro_api_id", "model that gemini-pro means on Gemini CLI; none: its own word"),
+    _text("gemini_image_api_id", "model that makes images on Gemini's service; none: the last known"),
     _text("gemini_flash_api_id", "model that gemini-flash means on Gemini CLI; none: its own word"),
     _text("gemini_flash_lite_api_id", "model that gemini-flash-lite means on Gemini CLI; none: its own word"),
     _text("agy_pro_default", "model that gemini-pro means on agy; none: the last known"),
@@ -257,6 +276,8 @@ _GOOGLE = (
     _flag("copilot_user_mcp", False, "let the user's own MCP servers start with Copilot CLI"),
     _flag("droid_user_mcp", False, "let Droid use tools of the user's own MCP servers"),
 )
+
+_IMAGES = (_number("image_timeout", 180, "longest wait for an image that a service makes"),)
 
 _LATER = (
     _flag("no_autodetach", False, "never move a foreground job to the background", effective=False),
@@ -308,6 +329,7 @@ SETTINGS: Mapping[str, Setting] = {
         *_GATE,
         *_SUPERVISOR,
         *_WATCHDOG,
+        *_HEARTBEAT,
         *_CREWS,
         *_LOOKING,
         *_GRANTS,
@@ -315,6 +337,7 @@ SETTINGS: Mapping[str, Setting] = {
         *_CLOUD,
         *_FAILOVER,
         *_GOOGLE,
+        *_IMAGES,
         *_LATER,
     )
 }

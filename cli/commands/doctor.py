@@ -6,9 +6,7 @@ import os
 import platform
 import shutil
 import sys
-import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 
 import click
@@ -17,10 +15,13 @@ from ... import __version__
 from ...state.disk import weigh
 from ...state.errors import StateError
 from ...state.home import Home
-from ...state.identity import look
 from ...state.reader import Reader
-from ...state.views import UNSUPERVISED, derive, is_live
 from .. import launch, machine
+from ..checks.choices import agreed, limits, parity
+from ..checks.finding import Finding
+from ..checks.installation import install
+from ..checks.leftovers import leftovers
+from ..checks.surroundings import images, keys, network, sockets, terminal
 from ..client import Connection, NoConnectionError, ProtocolMismatchError
 from ..errors import CliError
 from ..options import Command, Globals
@@ -31,25 +32,15 @@ from ..render.plan import disclosure
 _LOW_DISK = 512 * 1024 * 1024
 _MUCH_STATE = 1024 * 1024 * 1024
 """Bytes from which one folder of a CLI is named."""
-_SPOOL_AGE_S = 86400.0
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One thing that was checked. ``level``: ok, note (nothing to do), warn, fail."""
-
-    section: str
-    level: str
-    text: str
-    fix: str | None = None
 
 
 @click.command(cls=Command)
+@click.option("--fix", is_flag=True, help="Mend what can be mended without a loss: broken parity links, old tasks.")
 @click.option("--strict", is_flag=True, help="Warnings fail too.")
 @click.option("--ping", is_flag=True, help="Also ask each lane that is here for one word; that costs what it costs.")
 @click.pass_obj
-def doctor(options: Globals, strict: bool, ping: bool) -> int:
-    """Check the state home, settings, supervisor, lanes and leftovers; say what to fix.
+def doctor(options: Globals, fix: bool, strict: bool, ping: bool) -> int:
+    """Check the installation, the state home, the supervisor, lanes, limits and leftovers; say what to fix.
 
     Exit code 1 when something fails (with --strict: or is doubtful).
     """
@@ -57,7 +48,7 @@ def doctor(options: Globals, strict: bool, ping: bool) -> int:
     checks: list[Callable[[Home], Iterator[Finding]]] = list(CHECKS)
     if ping:
         checks.append(partial(_ping, cloud_ack=options.cloud_ack))
-    findings = [finding for check in checks for finding in _safely(check, home)]
+    findings = [finding for check in checks for finding in _found(check, home, mend=fix)]
     bad = {"fail", "warn"} if strict else {"fail"}
     healthy = not any(finding.level in bad for finding in findings)
     if options.json:
@@ -67,6 +58,20 @@ def doctor(options: Globals, strict: bool, ping: bool) -> int:
         for one in findings:
             answer(f"{one.level:<5} {one.section:<11} {one.text}" + (f"\n{'':<18}fix: {one.fix}" if one.fix else ""))
     return 0 if healthy else 1
+
+
+def _found(check: Callable[[Home], Iterator[Finding]], home: Home, *, mend: bool) -> list[Finding]:
+    """Return a check's findings; with ``mend``, those that are left when what it can do about them is done."""
+    findings = list(_safely(check, home))
+    broken = [finding.mend for finding in findings if finding.mend is not None]
+    if not mend or not broken:
+        return findings
+    for work in broken:
+        try:
+            say(f"fixed: {work()}")
+        except (OSError, StateError, CliError) as error:
+            say(f"could not be fixed: {error}")
+    return list(_safely(check, home))
 
 
 def _safely(check: Callable[[Home], Iterator[Finding]], home: Home) -> Iterator[Finding]:
@@ -226,34 +231,6 @@ def _mebibytes(size: int, *, whole: bool) -> str:
     return f"{'' if whole else 'at least '}{size // 2**20:,} MiB"
 
 
-def _leftovers(home: Home) -> Iterator[Finding]:
-    running = read_supervisor_file(str(home.root))
-    supervised = running is not None and launch.alive(running)
-    with Reader(home.database) as reader:
-        live = [record for record in reader.live() if not supervised and is_live(record)]
-    for record in live:
-        if derive(record, look).get("supervision") == UNSUPERVISED:
-            yield Finding("leftovers", "warn", f"job {record['job_id']} lost its processes", "osrc supervisor restart")
-    old = [entry.name for entry in _entries(home.spool_dir) if time.time() - entry.stat().st_mtime > _SPOOL_AGE_S]
-    if old:
-        yield Finding(
-            "leftovers", "note", f"{len(old)} tasks in {home.spool_dir} were never taken", f"rm -r {home.spool_dir}"
-        )
-    damaged = [entry.name for entry in _entries(home.root) if ".damaged-" in entry.name]
-    if damaged:
-        yield Finding("leftovers", "note", f"set aside as damaged: {', '.join(sorted(damaged)[:5])}")
-    if not live and not old and not damaged:
-        yield Finding("leftovers", "ok", "none")
-
-
-def _entries(folder: os.PathLike[str]) -> list[os.DirEntry[str]]:
-    try:
-        with os.scandir(folder) as entries:
-            return list(entries)
-    except OSError:
-        return []
-
-
 def _interpreter(_home: Home) -> Iterator[Finding]:
     if not sys.executable:
         yield Finding(
@@ -264,12 +241,21 @@ def _interpreter(_home: Home) -> Iterator[Finding]:
 CHECKS: tuple[Callable[[Home], Iterator[Finding]], ...] = (
     _platform,
     _interpreter,
+    install,
     _home,
     _settings,
     _supervisor,
+    sockets,
+    agreed,
     _lanes,
+    keys,
     _models,
+    limits,
+    images,
+    terminal,
+    network,
+    parity,
     _disk,
-    _leftovers,
+    leftovers,
 )
 """In the order in which they are printed."""

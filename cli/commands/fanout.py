@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
+from collections.abc import Callable
 from typing import Any
 
 import click
@@ -21,14 +22,34 @@ from ..render.plain import one_line
 from ..submit import job_request
 from ..submit_group import submit_group
 from ..task import checked, read_task
+from ..unwatched import supervise
 
 VERBS = ("run", "explore", "research", "edit", "yolo")
-_TASKS = "outsourcerer.fanout.tasks"
+TASKS = "outsourcerer.fanout.tasks"
 _MOST = 1000
 
 
-class _Fanout(GroupCommand):
+_MEMBERS = (
+    click.option("--agents", metavar="DIR", help="One member for each role file (*.md, not _*.md) of a folder."),
+    click.option(
+        "--tasks", metavar="FILE", help="One member a line: text, or JSON with task, label, model ...; -: stdin."
+    ),
+    click.option("--task", "task_text", metavar="T", help="What every role is given to do."),
+    click.option("--preamble", metavar="FILE", help="A text put in front of every member's."),
+    click.option("--sub", "subs", metavar="K=V", multiple=True, help="Put V for {K} in every member's text."),
+    click.option("--route", "routes", metavar="GLOB=MODEL,...", multiple=True, help="Models for labels that match."),
+    click.option("--max", "most", type=Whole(), metavar="N", help="At most N at a time (default: OSRC_FANOUT_MAX, 6)."),
+    click.option(
+        "--label-prefix", default="task", metavar="P", help="Labels of plain tasks: P-01, P-02 (default: task)."
+    ),
+)
+
+
+class TaskGroup(GroupCommand):
     """A group whose own words are tasks: they stand after ``--``, so that no task is read as a command."""
+
+    others = "status|wait|collect|cancel GID | list"
+    """Its commands, as the usage names them."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Take what stands after ``--`` as tasks, where no command stands before it."""
@@ -36,7 +57,7 @@ class _Fanout(GroupCommand):
             place = args.index("--")
             before, tasks = args[:place], args[place + 1 :]
             if not self.make_parser(ctx).parse_args(list(before))[1]:
-                ctx.meta[_TASKS] = tuple(tasks)
+                ctx.meta[TASKS] = tuple(tasks)
                 args = before
         return super().parse_args(ctx, args)
 
@@ -46,25 +67,25 @@ class _Fanout(GroupCommand):
         """Return the command that the first word names; a word that is none may have been meant as a task."""
         if args[0] not in self.commands and not args[0].startswith("-"):
             words = f"{args[0][:40]!a} is none of {', '.join(self.commands)}; tasks stand after --"
-            raise click.UsageError(f'{words}: osrc fanout -- "..." "..."', context)
+            raise click.UsageError(f'{words}: {context.command_path} -- "..." "..."', context)
         return super().resolve_command(context, args)
 
     def format_usage(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Say where the tasks stand."""
         formatter.write_usage(ctx.command_path, "[OPTIONS] --agents DIR | --tasks FILE | -- TASK...")
-        formatter.write_usage(ctx.command_path, "status|wait|collect|cancel GID | list", "   or: ")
+        formatter.write_usage(ctx.command_path, self.others, "   or: ")
 
 
-@click.group(cls=_Fanout, invoke_without_command=True)
-@click.option("--agents", metavar="DIR", help="One member for each role file (*.md, not _*.md) of a folder.")
-@click.option("--tasks", metavar="FILE", help="One member a line: text, or JSON with task, label, model ...; -: stdin.")
-@click.option("--task", "task_text", metavar="T", help="What every role is given to do.")
-@click.option("--preamble", metavar="FILE", help="A text put in front of every member's.")
-@click.option("--sub", "subs", metavar="K=V", multiple=True, help="Put V for {K} in every member's text.")
-@click.option("--route", "routes", metavar="GLOB=MODEL,...", multiple=True, help="Models for labels that match.")
+def member_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that say who the members of a group are."""
+    for decorator in reversed(_MEMBERS):
+        function = decorator(function)
+    return function
+
+
+@click.group(cls=TaskGroup, invoke_without_command=True)
+@member_options
 @click.option("--verb", type=click.Choice(VERBS), default="run", help="What members may do (default: run).")
-@click.option("--max", "most", type=Whole(), metavar="N", help="At most N at a time (default: OSRC_FANOUT_MAX, 6).")
-@click.option("--label-prefix", default="task", metavar="P", help="Labels of plain tasks: P-01, P-02 (default: task).")
 @click.option("--skip-refused", is_flag=True, help="Start the others where some members are refused.")
 @click.option("--wait", "waits", is_flag=True, help="Wait for the end of all, as fanout wait does.")
 @task_options
@@ -83,7 +104,7 @@ def fanout(context: click.Context, /, **flags: Any) -> int | None:  # noqa: ANN4
         if _given(flags):
             raise click.UsageError(f"{_given(flags)} is of the fan-out itself, not of {context.invoked_subcommand}.")
         return None
-    return _start(options, flags, context.meta.get(_TASKS, ()))
+    return _start(options, flags, context.meta.get(TASKS, ()))
 
 
 def _given(flags: dict[str, Any]) -> str | None:
@@ -94,7 +115,7 @@ def _start(options: Globals, flags: dict[str, Any], tasks: tuple[str, ...]) -> i
     if flags["most"] is not None and not 1 <= flags["most"] <= _MOST:
         raise click.UsageError(f"--max is from 1 to {_MOST}.")
     lane_given = flags["lane"] is not None or options.provider is not None or flags["trust_lane"] is not None
-    made, bad = members({**flags, "lane_given": lane_given}, tasks, _task(flags))
+    made, bad = members({**flags, "lane_given": lane_given}, tasks, shared_task(flags))
     if bad and (not flags["skip_refused"] or not made):
         raise refuse_unusable(bad, len(made))
     common = job_request(options, flags["verb"], "", flags)
@@ -109,11 +130,12 @@ def _start(options: Globals, flags: dict[str, Any], tasks: tuple[str, ...]) -> i
     reach = Reach(options)
     reply = submit_group(reach, request, dry_run=flags["dry_run"])
     if reply.get("kind") == "group_planned":
-        return _planned(options, reply)
+        return show_planned(options, reply)
     return _accepted(options, reach, dict(reply["group"]), waits=flags["waits"])
 
 
-def _task(flags: dict[str, Any]) -> str:
+def shared_task(flags: dict[str, Any]) -> str:
+    """Return the text that every role is given. Raises click.UsageError."""
     if flags["task_text"] is None:
         return read_task((), flags["task_file"]) if flags["task_file"] is not None else ""
     if flags["task_file"] is not None:
@@ -121,7 +143,8 @@ def _task(flags: dict[str, Any]) -> str:
     return checked(os.fsencode(flags["task_text"]), "--task")
 
 
-def _planned(options: Globals, reply: dict[str, Any]) -> int:
+def show_planned(options: Globals, reply: dict[str, Any]) -> int:
+    """Print what a group would be; exit code 1 where a member is refused."""
     refused = list(reply.get("refused") or ())
     if options.json:
         answer_json({"members": reply.get("members"), "refused": refused})
@@ -146,6 +169,8 @@ def _accepted(options: Globals, reach: Reach, group: Group, *, waits: bool) -> i
         say(f"wait: osrc fanout wait {group_id}   all results: osrc fanout collect {group_id}")
     for one in group["refused"]:
         say(f"refused: {one['label']}: {one_line(str(one['message']), 300)}")
+    if not (waits or reach.in_process):
+        supervise(reach.root, quiet=options.quiet)
     if waits:
         return _wait(options, reach, group_id, None, final=options.json)
     if reach.in_process:

@@ -35,6 +35,8 @@ _CHOICE = re.compile(
 )
 _ORDERED = re.compile(r"\b(?:order|rank|steps?|sequence|first to last|sort|priorit\w{1,6}|top \d+)\b")
 _CALL = re.compile(r"[\w.]{1,80}\([^\n]{0,400}\);?")
+_TYPE = re.compile(r"[\w.]{1,80}[\[<][^\n]{1,200}[\]>]")
+_WORD = re.compile(r"[\w.-]{1,80}")
 _COMMENT = re.compile(r"(?:^|\s)(?:#|//)[^\n]{0,2000}$", re.MULTILINE)
 _OPPOSITES = tuple(
     tuple(reading.stem(word) for word in pair.split("/"))
@@ -108,14 +110,15 @@ def _compared(question: str, first: str, second: str) -> tuple[Word, str]:
         if found is not None:
             return found
     asked = reading.clean(question)
-    ours, theirs = reading.clean(reading.unmarked(first)), reading.clean(reading.unmarked(second))
+    ours, theirs = (reading.clean(reading.named(reading.unmarked(one))) for one in (first, second))
     return (
-        _as_stance(question, ours, theirs)
+        _as_contrary(ours, theirs)
+        or _as_stance(question, ours, theirs)
         or _as_lists(asked, first, second)
         or _as_numbers(question.lower(), ours, theirs)
-        or _as_opposites(ours, theirs)
+        or _as_scope(ours, theirs)
         or _as_short(asked, ours, theirs)
-        or _as_prose(ours, theirs)
+        or _as_prose(asked, ours, theirs)
     )
 
 
@@ -176,6 +179,9 @@ def _as_code(_question: str, first: str, second: str) -> Found:
     if ours is None and theirs is None:
         return None
     left, right = ours if ours is not None else first, theirs if theirs is not None else second
+    if (ours is None or theirs is None) and _WORD.fullmatch((right if theirs is None else left).strip(" `.")):
+        bare = (left if theirs is None else right).removesuffix("()")
+        return None if _WORD.fullmatch(bare) else ("differ", "a name and more than that")
     if _squeezed(left) == _squeezed(right):
         return "agree", "the same code"
     return ("differ", "other code") if ours is not None and theirs is not None else None
@@ -190,7 +196,7 @@ def _code(text: str) -> str | None:
     if len(said) > 2 and said[0] == said[-1] == "`" and said.count("`") == 2 and "\n" not in said:
         inner = said[1:-1]
         return inner if " " in inner or "(" in inner else None  # a name alone is a short answer
-    return said if _CALL.fullmatch(said) else None
+    return said if _CALL.fullmatch(said) or _TYPE.fullmatch(said) else None
 
 
 def _squeezed(code: str) -> str:
@@ -207,6 +213,28 @@ def _quoted(word: str) -> str:
     return f"'{word[1:-1]}'" if len(word) > 1 and word[0] == word[-1] == '"' and "'" not in word else word
 
 
+def _as_contrary(ours: str, theirs: str) -> Found:
+    """Return a difference where one has the opposite of a word, the same with a denial before it, or another sign."""
+    left, right = set(reading.tokens(ours)), set(reading.tokens(theirs))
+    stems = [set(map(reading.stem, words)) for words in (left, right)]
+    for one, other in _OPPOSITES:
+        for first, second in (stems, stems[::-1]):
+            if one in first and other not in first and other in second and one not in second:
+                return "differ", f"one says {one}, the other {other}"
+    for first, second in ((left, right), (right, left)):
+        for word in first:
+            if len(word) > 3 and any(prefix + word in second for prefix in _DENIALS) and word not in second:
+                return "differ", f"one says {word}, the other denies it"
+    signs = [_SIGNS.findall(one) for one in (ours, theirs)]
+    if all(signs) and signs[0] != signs[1]:
+        return "differ", "other signs"
+    return None
+
+
+_DENIALS = ("un", "in", "im", "non", "dis", "ir", "il", "de")
+_SIGNS = re.compile(r"[<>]=?|[!=]=|(?<=\w) [-+*/^%] (?=\w)")
+
+
 def _as_stance(question: str, ours: str, theirs: str) -> Found:
     asked = reading.clean(question)
     told = asked if reading.asks_yes_or_no(question) else None
@@ -215,6 +243,8 @@ def _as_stance(question: str, ours: str, theirs: str) -> Found:
         return None
     if first != second:
         return "differ", "one says yes, the other no"
+    if first and reading.qualifiers(ours) != reading.qualifiers(theirs):
+        return "differ", "one says yes with a condition"
     known = set(reading.content(asked))
     if any(not set(reading.content(one)) - known - _STANCES for one in (ours, theirs)):
         return "agree", f"both say {'yes' if first else 'no'}"
@@ -227,10 +257,12 @@ _STANCES = frozenset({"yes", "no", "yep", "nope", "yeah", "correct", "incorrect"
 def _as_lists(asked: str, first: str, second: str) -> Found:
     ours, theirs = reading.items(first), reading.items(second)
     if ours is None or theirs is None:
-        return None
+        single = first if ours is None else second
+        few = len(_key(reading.clean(single), set(reading.content(asked)))) == 1 and "\n" not in single.strip()
+        return ("differ", "one names more") if few and (ours or theirs) else None
     left = [tuple(sorted(_sense(one))) for one in ours]
     right = [tuple(sorted(_sense(one))) for one in theirs]
-    if _ORDERED.search(asked):
+    if _ORDERED.search(asked) or any("then" in reading.tokens(reading.clean(one)) for one in (first, second)):
         return ("agree", "the same list") if left == right else ("differ", "another list, or another order")
     return ("agree", "the same items") if sorted(left) == sorted(right) else ("differ", "other items")
 
@@ -244,7 +276,9 @@ def _as_numbers(asked: str, ours: str, theirs: str) -> Found:
     known = quantities.quantities(asked)
     left, right = quantities.quantities(ours), quantities.quantities(theirs)
     first, second = quantities.without(left, known) or left, quantities.without(right, known) or right
-    if quantities.conflict(first, second):
+    if reading.qualifiers(ours) != reading.qualifiers(theirs) and (left or right):
+        return "differ", "one gives a bound that the other does not"
+    if quantities.conflict(first, second) or quantities.turned(left, right):
         return "differ", "other numbers"
     first, second = quantities.distinct(first), quantities.distinct(second)
     if len(first) != 1 or len(second) != 1:
@@ -256,12 +290,9 @@ def _as_numbers(asked: str, ours: str, theirs: str) -> Found:
     return None
 
 
-def _as_opposites(ours: str, theirs: str) -> Found:
-    left, right = set(map(reading.stem, reading.tokens(ours))), set(map(reading.stem, reading.tokens(theirs)))
-    for one, other in _OPPOSITES:
-        for first, second in ((left, right), (right, left)):
-            if one in first and other not in first and other in second and one not in second:
-                return "differ", f"one says {one}, the other {other}"
+def _as_scope(ours: str, theirs: str) -> Found:
+    if reading.qualifiers(ours) != reading.qualifiers(theirs):
+        return "differ", "one narrows what the other says"
     if reading.negated(ours) != reading.negated(theirs):
         return "differ", "one negates what the other says"
     return None
@@ -270,13 +301,17 @@ def _as_opposites(ours: str, theirs: str) -> Found:
 def _as_short(asked: str, ours: str, theirs: str) -> Found:
     """Compare where one answer is a few words: the other is to have them, and little else of its own."""
     known = set(reading.content(asked))
+    words = [reading.tokens(one) for one in (ours, theirs)]
+    if max(map(len, words)) <= SHORT and words[0] != words[1] and sorted(words[0]) == sorted(words[1]):
+        return "differ", "the same words in another order"
     left, right = _key(ours, known), _key(theirs, known)
     if min(len(left), len(right)) > SHORT:
         return None
     short, long = sorted((left, right), key=len)
     if not short:
         return None
-    if short <= long and len(long - short - reading.GENERIC) <= (1 if len(short) == 1 else len(short) // 2):
+    more = long - short - reading.GENERIC
+    if short <= long and len(more) <= len(short) // 4 and not _CERTAIN & more:
         left_clauses, right_clauses = reading.clauses(ours), reading.clauses(theirs)
         turned = _swapped(left_clauses, right_clauses) or not _matched(left_clauses, right_clauses)
         return None if turned and len(short) > 1 else ("agree", "the same answer")
@@ -285,17 +320,26 @@ def _as_short(asked: str, ours: str, theirs: str) -> Found:
     return None
 
 
+_CERTAIN = frozenset(map(reading.stem, ("none", "null", "nil", "true", "false", "undefined", "nan")))
+"""Values: with one more, it is another answer."""
+
+
 def _key(text: str, known: set[str]) -> set[str]:
     found = set(reading.content(text))
     return (found - known - {reading.stem(word) for word in reading.GENERIC}) or (found - known) or found
 
 
-def _as_prose(ours: str, theirs: str) -> tuple[Word, str]:  # noqa: PLR0911  one veto after the other
+def _as_prose(asked: str, ours: str, theirs: str) -> tuple[Word, str]:  # noqa: PLR0911  one veto after the other
     left, right = set(reading.content(ours)), set(reading.content(theirs))
     if not left or not right:
         return "differ", "nothing that could be compared"
+    if _CERTAIN & (left ^ right):
+        return "differ", "they name other values"
     if any(map(_is_name, left - right)) and any(map(_is_name, right - left)):
         return "differ", "they name different things"
+    idle = set(reading.content(asked)) | {reading.stem(word) for word in reading.GENERIC}
+    if left - right - idle and right - left - idle:
+        return "differ", "each has a word that the other has not"
     if _share(left, right) < SIMILAR:
         return "differ", "they are not plainly the same"
     left_clauses, right_clauses = reading.clauses(ours), reading.clauses(theirs)

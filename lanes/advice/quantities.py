@@ -179,6 +179,13 @@ def conflict(first: list[Quantity], second: list[Quantity]) -> bool:
     return False
 
 
+def turned(first: list[Quantity], second: list[Quantity]) -> bool:
+    """Whether two texts have the same numbers in another order: *from 10 to 30*, *from 30 to 10*."""
+    if len(first) != len(second) or len(distinct(first)) < 2:
+        return False
+    return not all(same(one, other) for one, other in zip(first, second, strict=True))
+
+
 def bare(text: str) -> str:
     """Return a lower-case text without the numbers that ``quantities`` reads in it, and without their units."""
     text = _DATE.sub(" ", text)

@@ -25,6 +25,14 @@ _MARKER = re.compile(r"^[ \t]{0,8}(?:[-*+•]|\d{1,3}[.)])[ \t]+", re.MULTILINE)
 _PARTS = re.compile(r"[.;!?](?=\s|$)|[,:](?=\s)|\n| - ")
 _EMPHASIS = re.compile(r"[*_]{2}|(?<!\w)[*_](?=\w)|(?<=\w)[*_](?!\w)|`|^#{1,6} ", re.MULTILINE)
 
+QUALIFIERS = frozenset(
+    listed(
+        "but except unless however although though mostly partly partially sometimes usually almost nearly only "
+        "all some most every everyone everything few many or "
+        "if after before until least more less than over under"
+    )
+)
+"""Words that narrow or widen what is said."""
 NEGATORS = frozenset({"not", "no", "never", "neither", "nor", "without", "hardly"})
 _NEGATED = {
     word: word.removeprefix(prefix)
@@ -44,11 +52,12 @@ _STOP = frozenset(
         "over under around about as than then there here and or but so if when while because since which who "
         "whom whose what where how why we you i they he she them us our your their my me also just only very "
         "really all any each both either some such own same get gets got give gives make makes use uses using "
-        "used used it's that's answer yes true false per via by up out please would likely"
+        "used used it's that's answer per via by up out please would likely"
     )
 )
 GENERIC = frozenset(
     listed(
+        "send sends need needs start starts written wrote made request requests takes holds "
         "run runs time name call called option choice file function value result line number type module "
         "package license version set command method named find found following total exactly approximately "
         "about roughly database"
@@ -76,6 +85,15 @@ class Clause:
     role: Role
     words: tuple[str, ...]
     negated: bool
+
+
+def named(text: str) -> str:
+    """Return a text in which single capitals that are names (``A imports B``) are no articles any more."""
+    return _CAPITAL.sub(r"\1_", text) if _CAPITAL_NAME.search(text) else text
+
+
+_CAPITAL = re.compile(r"\b([A-HJ-Z])\b")
+_CAPITAL_NAME = re.compile(r"\b[B-HJ-Z]\b")
 
 
 def clean(text: str) -> str:
@@ -125,6 +143,11 @@ def content(text: str) -> list[str]:
         for word in tokens(quantities.bare(text))
         if word not in _STOP and word not in NEGATORS and not word.replace(".", "").isdigit()
     ]
+
+
+def qualifiers(text: str) -> frozenset[str]:
+    """Return the words of a cleaned text that narrow or widen it."""
+    return QUALIFIERS.intersection(tokens(text))
 
 
 def negated(text: str) -> bool:

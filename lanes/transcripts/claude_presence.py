@@ -24,7 +24,8 @@ class Told:
     kind: str | None
     version: str | None
     name: str | None
-    named_by_user: bool
+    derived: bool
+    """Whether it made the name itself, of the folder's."""
     cwd: str | None
 
 
@@ -50,6 +51,6 @@ def read(content: bytes) -> Told | None:
         kind=as_word(item.get("kind"), 40),
         version=as_word(item.get("version"), 40),
         name=as_word(item.get("name"), 120),
-        named_by_user=item.get("nameSource") == "user",
+        derived=item.get("nameSource") == "derived",
         cwd=as_word(item.get("cwd"), 4096),
     )

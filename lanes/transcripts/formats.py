@@ -30,6 +30,8 @@ class Format:
     """Beginnings and ends of names that are no session's own."""
     row: Row | None = None
     text: TextRow | None = None
+    end_guessed: bool = False
+    """Whether nothing marks the end of a turn: while a tool runs, the transcript looks as after an answer."""
     programs: tuple[str, ...] = ()
     """Names under which the program runs."""
 
@@ -63,6 +65,7 @@ FORMATS: dict[str, Format] = {
             depth=2,
             prefix="session-",
             row=gemini.row,
+            end_guessed=True,
             programs=("gemini", "agy"),
         ),
         Format(tool="qwen", kind="lines", base=".qwen/projects", depth=2, row=qwen.row, programs=("qwen",)),

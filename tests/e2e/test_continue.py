@@ -18,13 +18,17 @@ pytestmark = [pytest.mark.e2e, pytest.mark.timeout(240)]
 TWO_ROUNDS = pytest.mark.parametrize("lane", ["claude", "codex", "gemini", "qwen", "opencode", "copilot", "pi"])
 
 
+BOTH_WAYS = ("claude", "codex")
+"""Where the newer one is continued too. The older one alone shows that "the latest" is not what is continued."""
+
+
 def said(world: World) -> str:
     """What the model was shown in the last request."""
     return json.dumps(world.server.main_requests[-1].body)
 
 
 @TWO_ROUNDS
-def test_two_jobs_in_one_folder_each_resume_their_own_thread(make_world, lane: str) -> None:
+def test_of_two_jobs_in_one_folder_each_resumes_its_own_thread(make_world, lane: str) -> None:
     world = make_world([{"text": f"Noted {number}.", "mark": "DONE"} for number in range(4)])
     environ = sign_in(world, lane)
 
@@ -46,10 +50,11 @@ def test_two_jobs_in_one_folder_each_resume_their_own_thread(make_world, lane: s
     assert "pelican" not in said(world)
     assert "Which word was it?" in said(world)
 
-    other = ask("cont", second["job_id"], "And this one?")
-    assert other["conversation"] == second["conversation"]
-    assert "pelican" in said(world)
-    assert "walrus" not in said(world)
+    if lane in BOTH_WAYS:
+        other = ask("cont", second["job_id"], "And this one?")
+        assert other["conversation"] == second["conversation"]
+        assert "pelican" in said(world)
+        assert "walrus" not in said(world)
 
 
 @pytest.mark.parametrize("lane", ["cline", "droid"])

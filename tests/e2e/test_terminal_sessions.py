@@ -60,6 +60,10 @@ CASES = {
 }
 
 
+AGREEING = ("yes", "allow", "approve", "proceed")
+"""How the labels begin that ``yes`` stands for."""
+
+
 class Terminal:
     """One session, by the commands that a person would type."""
 
@@ -85,18 +89,35 @@ class Terminal:
             time.sleep(0.2)
         return found
 
-    def asked(self) -> dict[str, Any] | None:
+    def asked(self, choice: str) -> tuple[dict[str, Any], str] | None:
+        """The dialog that is open and offers a choice, with the label of that.
+
+        A program that starts anew draws its last dialog once more as it goes: that one offers what was chosen already.
+        """
         ask = self.osrc("read", "one", "--state")[1]["ask"]
-        return ask if ask is not None and ask["request"] not in self.answered else None
+        if ask is None or ask["request"] in self.answered:
+            return None
+        labels = [option["label"] for option in ask["options"]]
+        said = next((label for label in labels if label.startswith(choice)), None)
+        if said is None and choice == "yes" and any(label.casefold().startswith(AGREEING) for label in labels):
+            said = choice
+        return None if said is None else (ask, said)
 
     def choose(self, choice: str) -> None:
-        """Wait for a dialog and choose; what it asked is not asked again."""
-        ask = self.until(self.asked)
-        self.answered.add(ask["request"])
-        labels = [option["label"] for option in ask["options"]]
-        wanted = next((label for label in labels if label.startswith(choice)), choice)
-        code, told = self.osrc("answer", "one", wanted, "--request", ask["request"])
-        assert code == 0, (told, labels)
+        """Wait for a dialog that offers it and choose; one that was drawn anew meanwhile is another question."""
+
+        def answer() -> bool:
+            found = self.asked(choice)
+            if found is None:
+                return False
+            ask, label = found
+            self.answered.add(ask["request"])
+            code, told = self.osrc("answer", "one", label, "--request", ask["request"])
+            gone = any(words in json.dumps(told) for words in ("not open any more", "not answered: "))
+            assert code == 0 or gone, (told, ask)
+            return code == 0
+
+        self.until(answer)
 
     def idle(self) -> bool:
         return bool(self.osrc("read", "one", "--state")[1]["state"] == "idle")

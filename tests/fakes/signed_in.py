@@ -61,7 +61,9 @@ def _opencode(home: Path, url: str) -> dict[str, str]:
     mine = {"mine": {"type": "local", "command": [sys.executable, str(MCP_SERVER)], "enabled": True}}
     config = chosen | {"provider": {"stub": provider}, "mcp": mine}
     _write(home / ".config" / "opencode" / "opencode.json", config)
-    return {}
+    # Half of a start is reading the catalogue of all models, and asking for a newer one.
+    _write(home / ".config" / "models.json", {})
+    return {"OPENCODE_MODELS_PATH": str(home / ".config" / "models.json"), "OPENCODE_DISABLE_MODELS_FETCH": "1"}
 
 
 def _cline(home: Path, url: str) -> dict[str, str]:
@@ -78,7 +80,8 @@ def _cline(home: Path, url: str) -> dict[str, str]:
 def _droid(home: Path, url: str) -> dict[str, str]:
     model = {"model": "stub-model", "displayName": "Stub", "id": "custom:Stub-0", "index": 0, "baseUrl": f"{url}/v1"}
     model |= {"apiKey": "test", "provider": "generic-chat-completion-api", "maxOutputTokens": 8192}
-    _write(home / ".factory" / "settings.json", {"customModels": [model]})
+    # Without a network it would wait for its cloud, five seconds of each run, to take the session.
+    _write(home / ".factory" / "settings.json", {"customModels": [model], "cloudSessionSync": False})
     _write(home / ".factory" / "mcp.json", _servers("mine", home))
     return {}
 

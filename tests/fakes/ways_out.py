@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 STARTERS = {
     "subprocess": {"Popen", "run", "call", "check_call", "check_output", "getoutput", "getstatusoutput"},
@@ -23,16 +23,16 @@ STARTERS = {
 
 def ways_out(source: str) -> set[str]:
     """What in a module's source starts a process or reaches a server, as ``subprocess.Popen``."""
-    tree = ast.parse(source)
-    return {found for node in ast.walk(tree) if isinstance(node, ast.Call) for found in _named(node.func, tree)}
+    nodes = list(ast.walk(ast.parse(source)))
+    names = _imports(nodes)
+    return {found for node in nodes if isinstance(node, ast.Call) for found in _named(node.func, names)}
 
 
-def _named(func: ast.expr, tree: ast.Module) -> Iterator[str]:
+def _named(func: ast.expr, names: Mapping[str, str]) -> Iterator[str]:
     dotted = _dotted(func)
     if dotted is None:
         return
     *head, last = dotted.split(".")
-    names = _imports(tree)
     module = names.get(head[0], head[0]) if head else names.get(last, "").rpartition(".")[0]
     module = ".".join((module, *head[1:]))
     if not head:
@@ -43,10 +43,10 @@ def _named(func: ast.expr, tree: ast.Module) -> Iterator[str]:
             yield f"{known}.{last}"
 
 
-def _imports(tree: ast.Module) -> dict[str, str]:
+def _imports(nodes: Iterable[ast.AST]) -> dict[str, str]:
     """Local name → what it stands for; imports inside functions too."""
     found: dict[str, str] = {}
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Import):
             found |= {
                 alias.asname or alias.name.split(".")[0]: alias.name if alias.asname else alias.name.split(".")[0]

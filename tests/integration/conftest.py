@@ -1,4 +1,4 @@
-"""A scratch home for each test, ended after it whatever happened."""
+"""A scratch home for each test, or one for the tests of a file, ended afterwards whatever happened."""
 
 from __future__ import annotations
 
@@ -19,3 +19,13 @@ def home(tmp_path: Path) -> Iterator[Supervised]:
         made.kill_all()
         raise
     made.close()
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Supervised]:
+    """A state home whose supervisor serves all tests of a file that ask for it: each leaves nothing running there."""
+    made = Supervised(tmp_path_factory.mktemp("shared"))
+    try:
+        yield made
+    finally:
+        made.close()

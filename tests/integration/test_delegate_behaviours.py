@@ -16,7 +16,7 @@ FLOOD = 64_000_000
 """Bytes; whole lines of the fake's hundred."""
 LONG_S = 600
 DONE: tuple[dict[str, object], ...] = ({"mark": "DONE", "text": "ok"}, {"end": "the answer"})
-BLINK = {"OSRC_POLL": "0.1", "OSRC_STALL_WARN": "0.4", "OSRC_STALL_KILL": "1.2"}
+BLINK = {"OSRC_POLL": "0.1", "OSRC_STALL_WARN": "1", "OSRC_STALL_KILL": "3"}
 """A stall window short enough for a test."""
 
 
@@ -29,14 +29,14 @@ def resident_kib(pid: int) -> int:
 # --- stdin
 
 
-def test_it_never_reads_stdin(home: Supervised) -> None:
+def test_it_never_reads_stdin(shared: Supervised) -> None:
     """A prompt of 2 MiB waits in a file, not in a pipe that somebody would have to drain."""
-    script = home.scratch / "script.json"
+    script = shared.scratch / "script.json"
     script.write_text(json.dumps([{"say": "I was not told how to sign"}, {"end": "the answer"}]))
-    write_lane(home.root, "deaf", lane_toml(argv=fake_argv("osrc-jsonl", "--no-stdin", "--script", str(script))))
-    task = home.scratch / "task.md"
+    write_lane(shared.root, "deaf", lane_toml(argv=fake_argv("osrc-jsonl", "--no-stdin", "--script", str(script))))
+    task = shared.scratch / "task.md"
     task.write_text("do it\n" * (2 * MEBIBYTE // 6))
-    done = home.osrc("run", "--lane", "deaf", "--task-file", str(task))
+    done = shared.osrc("run", "--lane", "deaf", "--task-file", str(task))
     assert (done.returncode, done.stdout) == (2, b"the answer\n"), shown(done)
 
 
@@ -52,31 +52,33 @@ def test_it_never_reads_stdin(home: Supervised) -> None:
     ],
     ids=["grandchild", "setsid", "daemon"],
 )
-def test_its_final_event_and_somebody_who_holds_stdout(home: Supervised, left: dict[str, object]) -> None:
-    pids = home.scratch / "left"
-    record, done = home.run({**left, "pid_file": str(pids)}, *DONE)
+def test_its_final_event_and_somebody_who_holds_stdout(
+    shared: Supervised, tmp_path: Path, left: dict[str, object]
+) -> None:
+    pids = tmp_path / "left"
+    record, done = shared.run({**left, "pid_file": str(pids)}, *DONE)
     assert (record["state"], done.returncode, done.stdout) == ("done", 0, b"the answer\n"), shown(done)
     assert not alive(pid_in(pids)), "what it left behind was ended"
-    home.nothing_left(2)
+    shared.nothing_left()
 
 
-def test_its_final_event_and_then_it_refuses_to_leave(home: Supervised) -> None:
-    record, done = home.run(*DONE, {"linger": LONG_S}, OSRC_FINAL_GRACE="0.5")
+def test_its_final_event_and_then_it_refuses_to_leave(shared: Supervised) -> None:
+    record, done = shared.run(*DONE, {"linger": LONG_S}, OSRC_FINAL_GRACE="0.5")
     assert (record["state"], done.returncode, done.stdout) == ("done", 0, b"the answer\n"), shown(done)
     assert record["ending"] == "idle-after-final"
-    home.nothing_left(2)
+    shared.nothing_left()
 
 
-def test_it_goes_on_after_what_looked_final(home: Supervised) -> None:
+def test_it_goes_on_after_what_looked_final(shared: Supervised) -> None:
     """A second turn after the final event puts the grace off; the last final event counts."""
-    record, done = home.run(
+    record, done = shared.run(
         {"end": "first"},
-        {"sleep": 0.3},
+        {"sleep": 0.1},
         {"event": {"type": "start", "model": "m"}},
         {"say": "more"},
-        {"sleep": 1.2},
+        {"sleep": 4},
         *DONE,
-        OSRC_FINAL_GRACE="0.8",
+        OSRC_FINAL_GRACE="3",
     )
     assert (record["state"], done.stdout) == ("done", b"the answer\n"), shown(done)
     assert record["ending"] is None
@@ -85,55 +87,55 @@ def test_it_goes_on_after_what_looked_final(home: Supervised) -> None:
 # --- silence
 
 
-def test_silent_but_writing_files_lives(home: Supervised) -> None:
-    record, done = home.run(
-        {"churn": 3.0, "every_s": 0.1, "path": str(home.work / "notes.txt")}, *DONE, verb="edit", **BLINK
+def test_silent_but_writing_files_lives(shared: Supervised) -> None:
+    record, done = shared.run(
+        {"churn": 5.0, "every_s": 0.1, "path": str(shared.work / "notes.txt")}, *DONE, verb="edit", **BLINK
     )
     assert (record["state"], done.returncode) == ("done", 0), record
     assert record["ending"] is None
 
 
-def test_silent_and_dead_still_is_wedged(home: Supervised) -> None:
-    record, done = home.run({"say": "hi"}, {"sleep": LONG_S}, **BLINK)
+def test_silent_and_dead_still_is_wedged(shared: Supervised) -> None:
+    record, done = shared.run({"say": "hi"}, {"sleep": LONG_S}, **BLINK)
     assert (record["state"], record["exit"], done.returncode) == ("wedged", 125, 125), record
     assert record["ending"] == "stall-kill"
-    home.nothing_left(2)
+    shared.nothing_left()
 
 
-def test_never_a_first_word(home: Supervised) -> None:
-    write_lane(home.root, "mute", lane_toml(argv=["/bin/sleep", str(LONG_S)]))
-    done = home.osrc("run", "--lane", "mute", "hello?", OSRC_POLL="0.1", OSRC_NOINIT_SECS="0.8")
-    record = home.newest()
+def test_never_a_first_word(shared: Supervised) -> None:
+    write_lane(shared.root, "mute", lane_toml(argv=["/bin/sleep", str(LONG_S)]))
+    done = shared.osrc("run", "--lane", "mute", "hello?", OSRC_POLL="0.1", OSRC_NOINIT_SECS="0.8")
+    record = shared.newest()
     assert (record["state"], record["ending"], done.returncode) == ("wedged", "no-init", 125), record
 
 
-def test_a_hard_cap_ends_also_a_busy_one(home: Supervised) -> None:
-    record, done = home.run(
+def test_a_hard_cap_ends_also_a_busy_one(shared: Supervised) -> None:
+    record, done = shared.run(
         {"repeat": 1000, "steps": [{"say": "."}, {"sleep": 0.05}]}, words=("--timeout", "1"), OSRC_POLL="0.1"
     )
     assert (record["state"], record["exit"], done.returncode) == ("timeout", 124, 124), record
-    home.nothing_left(2)
+    shared.nothing_left()
 
 
-def test_chatty_but_writing_nothing_under_edit_is_shown_and_lives(home: Supervised) -> None:
+def test_chatty_but_writing_nothing_under_edit_is_shown_and_lives(shared: Supervised) -> None:
     chat = {"repeat": 40, "steps": [{"say": "thinking"}, {"sleep": 0.05}]}
-    record, done = home.run(chat, *DONE, verb="edit", OSRC_POLL="0.1", OSRC_NOPROGRESS_SECS="0.6")
+    record, done = shared.run(chat, *DONE, verb="edit", OSRC_POLL="0.1", OSRC_NOPROGRESS_SECS="0.6")
     assert (record["state"], done.returncode) == ("done", 0), record
-    states = [fact["state"] for fact in home.facts("job.state_changed")]
+    states = [fact["state"] for fact in shared.facts("job.state_changed", record["job_id"])]
     assert "no-progress-writes" in states
     assert record["ending"] is None
 
 
-def test_chatty_but_writing_nothing_is_ended_where_that_is_asked_for(home: Supervised) -> None:
+def test_chatty_but_writing_nothing_is_ended_where_that_is_asked_for(shared: Supervised) -> None:
     chat = {"repeat": 1000, "steps": [{"say": "thinking"}, {"sleep": 0.05}]}
-    record, done = home.run(chat, verb="edit", OSRC_POLL="0.1", OSRC_NOPROGRESS_KILL_SECS="1")
+    record, done = shared.run(chat, verb="edit", OSRC_POLL="0.1", OSRC_NOPROGRESS_KILL_SECS="1")
     assert (record["state"], record["ending"], done.returncode) == ("wedged", "no-progress-writes-timeout", 125), record
-    home.nothing_left(2)
+    shared.nothing_left()
 
 
-def test_a_late_done_revokes_the_watchdog(home: Supervised) -> None:
+def test_a_late_done_revokes_the_watchdog(shared: Supervised) -> None:
     """It was silent too long and is being ended; what it says while that happens counts."""
-    record, done = home.run(
+    record, done = shared.run(
         {"say": "hi"},
         {"ignore": ["TERM"]},
         {"sleep": 2.2},
@@ -150,20 +152,20 @@ def test_a_late_done_revokes_the_watchdog(home: Supervised) -> None:
 # --- what it prints
 
 
-def test_of_a_process_that_has_ended_it_is_said_how_much_of_its_output_is_still_to_be_read(home: Supervised) -> None:
+def test_of_a_process_that_has_ended_it_is_said_how_much_of_its_output_is_still_to_be_read(shared: Supervised) -> None:
     line = json.dumps({"type": "tool", "tool": "read", "name": "Read", "target": "a"}) + "\n"
-    job_id = home.bg({"repeat": 300, "steps": [{"raw": line * 1000}]}, *DONE)
+    job_id = shared.bg({"repeat": 150, "steps": [{"raw": line * 1000}]}, *DONE)
 
     def seen() -> dict[str, object] | None:
-        job = json.loads(home.ok("status", job_id, "--json"))
+        job = json.loads(shared.ok("status", job_id, "--json"))
         return job if job["note"] or job["ended"] else None
 
     job = until(seen, "its process ended", 60)
     assert job["state"] == "running"
     assert "MB of its output are still to be read" in str(job["note"])
-    assert "process has ended" in home.ok("cancel", job_id)
-    ended = home.ended(job_id, 60)
-    assert (ended["state"], ended["progress"]["reads"]) == ("done", 300_000)
+    assert "process has ended" in shared.ok("cancel", job_id)
+    ended = shared.ended(job_id, 60)
+    assert (ended["state"], ended["progress"]["reads"]) == ("done", 150_000)
 
 
 def test_a_flood_of_junk(home: Supervised) -> None:
@@ -194,41 +196,41 @@ def test_a_line_of_64_mebibytes(home: Supervised) -> None:
     ],
     ids=["invalid-utf8", "escapes", "cut", "nul", "half-json", "deep-json", "stderr"],
 )
-def test_noise_before_the_answer(home: Supervised, noise: tuple[dict[str, object], ...]) -> None:
-    record, done = home.run(*noise, *DONE)
+def test_noise_before_the_answer(shared: Supervised, noise: tuple[dict[str, object], ...]) -> None:
+    record, done = shared.run(*noise, *DONE)
     assert (record["state"], done.returncode, done.stdout) == ("done", 0, b"the answer\n"), shown(done)
-    assert b"Traceback" not in home.log().encode()
+    assert b"Traceback" not in shared.log().encode()
 
 
-def test_a_character_cut_at_every_byte_arrives_whole(home: Supervised) -> None:
+def test_a_character_cut_at_every_byte_arrives_whole(shared: Supervised) -> None:
     text = "grüße, 你好, 🎉"
-    record, done = home.run({"cut": text}, {"mark": "DONE"}, {"end": text})
+    record, done = shared.run({"cut": text}, {"mark": "DONE"}, {"end": text})
     assert done.stdout.decode() == text + "\n", shown(done)
-    events = (home.folder(record["job_id"]) / "events.jsonl").read_text(encoding="utf-8")
+    events = (shared.folder(record["job_id"]) / "events.jsonl").read_text(encoding="utf-8")
     assert "�" not in events
 
 
-def test_escapes_in_an_answer_do_not_reach_a_pipe_or_terminal(home: Supervised) -> None:
-    _, done = home.run({"event": {"type": "end", "ok": True, "text": "a\u001b]0;title\u0007b\u001b[31mc\u009b1m"}})
+def test_escapes_in_an_answer_do_not_reach_a_pipe_or_terminal(shared: Supervised) -> None:
+    _, done = shared.run({"event": {"type": "end", "ok": True, "text": "a\u001b]0;title\u0007b\u001b[31mc\u009b1m"}})
     assert b"\x1b" not in done.stdout, shown(done)
 
 
-def test_the_prompt_echoed_back_signs_nothing(home: Supervised) -> None:
+def test_the_prompt_echoed_back_signs_nothing(shared: Supervised) -> None:
     """Whatever the prompt says about markers, an echo of it is no marker."""
-    record, _ = home.run({"echo": True}, {"end": "{prompt}"})
+    record, _ = shared.run({"echo": True}, {"end": "{prompt}"})
     assert record["state"] == "done?"
     assert record["progress"]["last_marker"] is None
 
 
-def test_an_unsigned_marker_signs_nothing(home: Supervised) -> None:
-    record, done = home.run(
+def test_an_unsigned_marker_signs_nothing(shared: Supervised) -> None:
+    record, done = shared.run(
         {"say": "OSRC::DONE all is well"}, {"say": "OSRC::DONE #0123456789abcdef ok"}, {"end": "hm"}
     )
     assert (record["state"], done.returncode) == ("done?", 2)
 
 
-def test_exit_0_with_nothing_said(home: Supervised) -> None:
-    record, done = home.run({"exit": 0})
+def test_exit_0_with_nothing_said(shared: Supervised) -> None:
+    record, done = shared.run({"exit": 0})
     assert (record["state"], record["outcome"], done.returncode) == ("failed", "empty-output", 1), record
 
 
@@ -244,18 +246,18 @@ def test_exit_0_with_nothing_said(home: Supervised) -> None:
         ((*DONE, {"exit": 9}), ("done", 0)),
     ],
 )
-def test_verdicts(home: Supervised, actions: tuple[dict[str, Any], ...], expected: tuple[str, int]) -> None:
-    record, done = home.run(*actions)
+def test_verdicts(shared: Supervised, actions: tuple[dict[str, Any], ...], expected: tuple[str, int]) -> None:
+    record, done = shared.run(*actions)
     assert (record["state"], record["exit"]) == expected, record
     assert done.returncode == expected[1], shown(done)
 
 
-def test_cancel_ends_what_ignores_term(home: Supervised) -> None:
-    pids = home.scratch / "child"
-    job_id = home.bg({"ignore": ["TERM", "INT", "HUP"]}, {"daemon": LONG_S, "pid_file": str(pids)}, {"sleep": LONG_S})
+def test_cancel_ends_what_ignores_term(shared: Supervised, tmp_path: Path) -> None:
+    pids = tmp_path / "child"
+    job_id = shared.bg({"ignore": ["TERM", "INT", "HUP"]}, {"daemon": LONG_S, "pid_file": str(pids)}, {"sleep": LONG_S})
     child = pid_in(pids)
-    home.ok("cancel", job_id)
-    record = home.ended(job_id, 10)
+    shared.ok("cancel", job_id)
+    record = shared.ended(job_id)
     assert (record["state"], record["exit"]) == ("canceled", 130)
     until(lambda: not alive(child), "the daemon is gone too")
-    home.nothing_left(2)
+    shared.nothing_left()

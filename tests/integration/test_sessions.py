@@ -48,6 +48,12 @@ def test_a_session_is_started_read_answered_steered_and_stopped(sessions: Sessio
     assert (refused.returncode, b"no such model" in refused.stderr) == (1, True)
     assert sessions.record(one)["model"] == "fable"
 
+    # What it may do unasked is the person's to say, and never more by accident.
+    assert (sessions.ok("mode", "fix"), sessions.ok("mode", "fix", "plan")[-4:]) == ("ask", "done")
+    more = sessions.osrc("mode", "fix", "edits")
+    assert (more.returncode, b"--yolo" in more.stderr) == (1, True)
+    until(lambda: sessions.record(one)["mode"] == "plan", "the mode is kept")
+
     # A turn that runs can be ended for what is more urgent.
     sessions.ok("send", "fix", "work")
     assert sessions.ok("send", "fix", "say urgent", "--interrupt", "--wait") == "urgent"
@@ -194,14 +200,16 @@ def test_nothing_outlives_a_session_however_it_clings(sessions: Sessions) -> Non
 
 
 def test_an_idle_session_is_ended_and_none_needs_a_supervisor(sessions: Sessions) -> None:
-    one = sessions.start("--no-daemon", "say alone", OSRC_SESSION_IDLE="8")
+    sessions.start("--no-daemon", "--name", "one", "say alone")
     assert sessions.home.daemons() == []
-    assert sessions.ok("send", "--no-daemon", "--wait", "say again") == "again"
+    assert sessions.ok("send", "one", "--no-daemon", "--wait", "say again") == "again"
     assert sessions.home.daemons() == []
-    until(lambda: json.loads(sessions.ok("read", "--json"))["events"][-1]["type"] == "exited", "it was ended")
+    sessions.ok("stop", "one", "--no-daemon")
+    sessions.start("--no-daemon", "--name", "two", "say little", OSRC_SESSION_IDLE="1")
+    until(lambda: json.loads(sessions.ok("read", "two", "--json"))["events"][-1]["type"] == "exited", "it was ended")
     sessions.home.nothing_left()
-    assert sessions.ok("stop", one, "--no-daemon") == "claude exited (idle for 8 s)"
-    assert sessions.given() == ["say alone", "say again"]
+    assert sessions.ok("stop", "two", "--no-daemon") == "two exited (idle for 1 s)"
+    assert sessions.given() == ["say alone", "say again", "say little"]
 
 
 def test_a_program_that_is_not_there_is_refused_and_one_that_leaves_at_once_is_told(sessions: Sessions) -> None:

@@ -104,7 +104,7 @@ fields = st.sampled_from(["request", "selection", "dry_run", "since", "job", "ty
 
 def test_no_body_gets_anything_but_replies(desk):
     @given(kinds, st.dictionaries(fields, json_values, max_size=4))
-    @settings(max_examples=150, deadline=None)
+    @settings(max_examples=100, deadline=None)
     def check(kind, rest):
         replies = desk.ask(kind=kind, **rest)
         assert replies

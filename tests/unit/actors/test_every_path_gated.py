@@ -38,6 +38,10 @@ GATED = {
     "cont": "job.submit",
     "retry": "job.submit",
     "fanout": "each member is drafted as job.submit drafts one",
+    "image": "Codex: job.submit; a service: image_service.ask needs a permit",
+    "crew": "fanout.submit for its members; the check is the person's own command",
+    "best-of": "fanout.submit for the tries, job.submit for the judge",
+    "fleet": "name is job.submit",
     "loop": "each lap is a job.submit; what its check runs is a command of the person's own",
     "second-opinion": "fanout.submit for the panel, job.submit for the judge",
     "second": "the same",
@@ -52,8 +56,9 @@ GATED = {
 NEVER = {
     "status", "watch", "wait", "events", "result", "logs", "explain", "classify", "cancel", "pause",
     "cleanup", "gc", "supervisor", "models", "advise", "mode", "outcome", "estimate", "suggest", "brief", "tap",
-    "fleet", "lanes", "skill", "hook", "limits", "tab", "consent", "posture", "sanitize", "config", "completion",
-    "help",
+    "lanes", "skill", "hook", "limits", "tab", "consent", "posture", "sanitize", "config", "completion",
+    "help", "import", "parity",
+    "bearings", "rundown", "heartbeat",
 }  # fmt: skip
 """Commands that start no delegate."""
 

@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import sqlite3
+import subprocess
 import time
 from pathlib import Path
 from typing import ClassVar
@@ -11,7 +12,7 @@ from typing import ClassVar
 import pytest
 from fakes.state import facts_of_a_life, scratch_home
 from fakes.transcripts import RECORDED, recorded, written
-from outsourcerer.actors import fleet_own, fleet_scan
+from outsourcerer.actors import fleet_own, fleet_rows, fleet_scan, fleet_tail
 from outsourcerer.actors.fleet_git import repository_of
 from outsourcerer.actors.fleet_lines import last_lines
 from outsourcerer.actors.fleet_panes import Panes, servers
@@ -41,6 +42,7 @@ class FakeLook:
     programs: ClassVar[dict[int, tuple[str, tuple[str, ...], str]]] = {}
     state: ClassVar[str] = "S"
     parents: ClassVar[dict[int, int]] = {}
+    runs_something: ClassVar[bool] = False
 
     def __init__(self):
         self.rows = {
@@ -63,6 +65,9 @@ class FakeLook:
     def ticks(self, _pid):
         return 5
 
+    def runs_since(self, _pid, _moment):
+        return self.runs_something
+
 
 @pytest.fixture(autouse=True)
 def no_processes(monkeypatch):
@@ -70,6 +75,7 @@ def no_processes(monkeypatch):
     monkeypatch.setattr(FakeLook, "parents", {})
     monkeypatch.setattr(FakeLook, "state", "S")
     monkeypatch.setattr(fleet_scan, "Look", FakeLook)
+    monkeypatch.setattr(fleet_rows, "has_terminal", lambda _: None)
     monkeypatch.setattr(fleet_scan.Panes, "look", lambda *_: [])
 
 
@@ -152,7 +158,7 @@ def fill_opencode(path):
     database.close()
 
 
-def test_a_living_process_makes_the_difference(machine):
+def test_a_living_process_makes_the_difference(machine, monkeypatch):
     machine.put("pi", "a", written("pi", TASK))
     assert machine.states() == {"pi:s-pi": "stopped"}
     FakeLook.programs = {50: ("pi", ("pi",), "/w/repo")}
@@ -165,15 +171,26 @@ def test_a_living_process_makes_the_difference(machine):
     FakeLook.programs = {50: ("pi", ("pi", "--session", "s-pi"), "/w/repo")}
     row = machine.rows()["pi:s-pi"]
     assert (row["state"], row["needs_you"]) == ("maybe-stuck", True)
-    FakeLook.state = "T"
+    monkeypatch.setattr(FakeLook, "state", "T")
     assert machine.rows()["pi:s-pi"]["evidence"] == "its process is stopped (SIGSTOP)"
+
+
+def test_a_tool_that_marks_no_end_of_a_turn_is_at_work_while_something_runs(machine, monkeypatch):
+    (machine.user / ".gemini").mkdir()
+    (machine.user / ".gemini" / "projects.json").write_text(json.dumps({"projects": {"/w/repo": "proj"}}))
+    machine.put("gemini", "a", written("gemini", TASK, ("say", "I will look.")))
+    machine.put("pi", "a", written("pi", TASK, SAY))
+    FakeLook.programs = {50: ("gemini", ("gemini",), "/w/repo"), 51: ("pi", ("pi",), "/w/repo")}
+    assert machine.states() == {"gemini:s-gemini": "idle", "pi:s-pi": "idle"}
+    monkeypatch.setattr(FakeLook, "runs_something", True)
+    assert machine.states() == {"gemini:s-gemini": "working", "pi:s-pi": "idle"}
 
 
 def test_a_process_without_a_transcript_is_listed_and_unknown(machine):
     FakeLook.programs = {50: ("cursor", ("cursor-agent",), "/w/repo"), 51: ("codex", ("codex", "exec", "x"), "/w/x")}
     rows = machine.rows()
     assert {name: (row["state"], row["kind"]) for name, row in rows.items()} == {
-        "pid:50": ("unknown", "interactive"),
+        "pid:50": ("unknown", None),
         "pid:51": ("unknown", "headless"),
     }
 
@@ -200,7 +217,8 @@ def test_claude_s_own_word_is_taken_for_the_process_it_names(machine):
 def test_a_hostile_transcript_changes_its_own_row_and_no_other(machine, tmp_path):
     machine.put("codex", "good", written("codex", TASK, SAY))
     good = machine.rows()["codex:s-codex"]
-    future = machine.put("pi", "future", written("pi", TASK), age_s=-9e6)
+    late = written("pi", TASK).replace(b"2026-11-30", b"2999-11-30")
+    future = machine.put("pi", "future", late, age_s=-9e6)
     machine.put("pi", "binary", b"\x00\xff\n" * 9999)
     with machine.put("qwen", "huge", b"").open("wb") as file:
         file.truncate(1 << 30)
@@ -224,7 +242,7 @@ def test_what_one_scanner_understood_another_goes_on_from(machine, monkeypatch):
     before = machine.rows()
     machine.scanner.remember()
     assert len(read_cache(machine.home, OFFSETS)) == 1
-    monkeypatch.setattr(os, "pread", lambda *_: pytest.fail("nothing is read again"))
+    monkeypatch.setattr(fleet_tail, "read_at", lambda *_: pytest.fail("nothing is read again"))
     machine.scanner = Scanner(machine.home, machine.environ)
     after = machine.rows()
     assert {name: row["state"] for name, row in after.items()} == {name: row["state"] for name, row in before.items()}
@@ -246,6 +264,25 @@ def test_our_own_jobs_are_ours_and_their_processes_no_strangers(machine, monkeyp
     FakeLook.parents = {pid + 1: pid}
     machine.put("pi", "a", written("pi", TASK))
     assert set(machine.rows()) == {job["id"]}
+
+
+def test_a_conversation_of_ours_that_another_program_goes_on_with_is_listed(machine, monkeypatch):
+    store = Store.open(machine.home.database, now=time.time())
+    facts = facts_of_a_life()
+    record = facts[0].record.model_copy(update={"conversation": "s-pi"})
+    store.append([facts[0].model_copy(update={"record": record})], time.time())
+    store.commit()
+    store.close()
+    machine.put("pi", "a", written("pi", TASK))
+    assert [row["owner"] for row in machine.rows().values()] == ["job"]
+    FakeLook.programs = {50: ("pi", ("pi",), "/w/repo")}
+    assert sorted(row["owner"] for row in machine.rows().values()) == ["foreign", "job"]
+
+
+def test_a_clock_that_is_ahead_is_not_believed_but_what_the_transcript_tells_may_be(machine):
+    machine.put("pi", "a", written("pi", TASK).replace(b"2026-11-30", b"2025-11-30"), age_s=-9e6)
+    age = machine.rows()["pi:s-pi"]["age_s"]
+    assert age > 86400
 
 
 def test_names_that_were_given_are_shown(machine):
@@ -333,5 +370,11 @@ def test_the_look_sees_this_very_process(monkeypatch):
     assert os.getppid() in look.above(os.getpid())
     assert os.getpid() in look.below(os.getpid())
     assert look.ticks(os.getpid()) >= 0
+    assert not look.runs_since(os.getpid(), time.time() + 60)
+    with subprocess.Popen(["sleep", "60"]) as child:
+        try:
+            assert Look().runs_since(os.getpid(), time.time() - 20)
+        finally:
+            child.kill()
     with Path(__file__).open("rb"):
         assert __file__ in look.open_files(os.getpid()) or not Path("/proc/self/fd").exists()

@@ -22,14 +22,14 @@ def path(tmp_path):
 def reads(monkeypatch):
     """Bytes that were read."""
     seen = []
-    real = os.pread
+    real = fleet_tail.read_at
 
-    def pread(descriptor, length, offset):
+    def read_at(descriptor, length, offset):
         data = real(descriptor, length, offset)
         seen.append(len(data))
         return data
 
-    monkeypatch.setattr(fleet_tail.os, "pread", pread)
+    monkeypatch.setattr(fleet_tail, "read_at", read_at)
     return seen
 
 

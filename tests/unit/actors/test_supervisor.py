@@ -371,6 +371,19 @@ def test_a_supervisor_that_stops_starts_nobody(tree):
     assert ("start", "late", 1) not in tree.diary
 
 
+def test_who_asks_a_supervisor_that_stops_is_told_that_nothing_was_done(tree):
+    """It would be begun, and the supervisor gone before it is over: nobody would know what became of it."""
+    tree.run(tree.spec("a", shutdown_s=4.0))
+    tree.directory.tell("a", "be deaf")
+    tree.settle()
+    tree.top.tell(Stop("restart"))
+    assert ask(tree.top, "children", 30).code is RefusalCode.STOPPING
+    tree.top.tell("not a question")
+    tree.clock.advance(4.0)
+    assert tree.top.wait_down(30)
+    assert tree.only("own") == [("own", "not a question")], "what needs no answer is still heard"
+
+
 def test_a_crashed_supervisor_refuses_what_is_its_own_and_goes_down_once_its_children_are(tree):
     tree.run(tree.spec("a", shutdown_s=4.0))
     tree.directory.tell("a", "be deaf")

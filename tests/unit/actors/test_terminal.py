@@ -76,7 +76,7 @@ def test_it_answers_as_a_plain_xterm(question, answer):
         | st.sampled_from([b"\x1b[", b"\x1b]", b"\x1bP", b"\x9b", b"\x1b[?1049h", b"\x1b[999999;9H"])
     )
 )
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_no_bytes_make_it_raise(chunks):
     terminal = Terminal(columns=40, rows=8)
     for chunk in chunks:

@@ -631,6 +631,14 @@ def test_a_fault_of_ours_is_one_sentence_and_a_trace_in_the_log(gateway: FakeGat
         ("osrc result nig", 2, {"nightly"}),
         ("osrc run --ti", 2, {"--tier", "--timeout"}),
         ("osrc run --tier m", 3, {"mid"}),
+        ("osrc run --lane code", 3, {"codex", "codexor"}),
+        ("osrc lanes show claud", 3, {"claude", "claudex"}),
+        ("osrc edit -m hai", 3, {"haiku"}),
+        ("osrc bg --trust-lane dev", 3, {"devin"}),
+        ("osrc run --after nig", 3, {"nightly"}),
+        ("osrc parity her", 2, {"hermes"}),
+        ("osrc run --task-file no", 3, {"no"}),
+        ("osrc session read x", 3, {""}),
     ],
 )
 def test_completion(line: str, word: int, expected: set[str], gateway: FakeGateway) -> None:

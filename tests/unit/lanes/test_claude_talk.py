@@ -157,7 +157,7 @@ KINDS = st.sampled_from(
 FIELDS = ["message", "request", "response", "request_id", "subtype", "rate_limit_info", "usage", "errors", "content"]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.lists(st.tuples(KINDS, st.dictionaries(st.sampled_from(FIELDS), JSON)), max_size=6))
 def test_whatever_it_sends_nothing_is_raised(messages: list[tuple[str, dict[str, Any]]]) -> None:
     talk = ClaudeTalk({})

@@ -46,7 +46,7 @@ GARBAGE = (
     json.dumps({"text": SIGNED}).encode(),
 )
 BUDGET = settings(
-    max_examples=250,
+    max_examples=100,
     deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],

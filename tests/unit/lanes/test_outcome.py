@@ -120,6 +120,10 @@ def test_a_refused_key_that_was_not_waited_for_is_called_so() -> None:
     assert (verdict.state, verdict.outcome) == (JobState.FAILED, "auth")
     assert "key was refused" in verdict.reason
     assert judge(Evidence(), KILLED, watchdog=Found(JobState.FAILED, "gave up")).reason == "gave up"
+    crossed = replace(refused, turn=TurnEnded(ok=False, failure=FailureKind.AUTH, message="401"))
+    assert judge(crossed, KILLED, watchdog=Found(JobState.FAILED, "auth")).outcome == "auth", (
+        "it gave up as it was ended"
+    )
 
 
 def test_what_contradicts_the_verdict_is_noted() -> None:

@@ -153,7 +153,7 @@ ROWS = st.lists(PIECES | st.text(max_size=80) | st.just(""), max_size=50)
 
 
 @given(st.sampled_from(sorted(RULES)), ROWS, st.text(max_size=20), st.integers(0, 60), st.integers(0, 250))
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_no_screen_makes_it_raise(cli, rows, title, row, column):
     lines = tuple(line.rstrip() for line in rows)
     found = classify(Screen(lines=lines, bright=lines, cursor=(row, column), title=title), RULES[cli])

@@ -188,7 +188,7 @@ class Simulated:
     st.booleans(),
     st.booleans(),
 )
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_whatever_its_temper_the_text_arrives_once_and_nowhere_else(read_after, draw_after, loses, asks, silent):
     tui, send = Simulated(read_after, draw_after, loses, asks, silent), Send()
     for _ in range(400):

@@ -94,7 +94,7 @@ def test_hashes_and_ids_are_no_secrets():
 
 
 @given(st.text(max_size=300))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_any_text_is_looked_at_and_what_is_clean_stays_as_it_was(text: str):
     hits = find(text)
     assert all(0 <= hit.start < hit.end <= len(text) for hit in hits)

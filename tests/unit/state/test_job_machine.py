@@ -138,7 +138,7 @@ class Job:
 
 
 @given(policies, st.lists(steps, max_size=60))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_no_walk_leaves_the_table(policy, walk):
     job = Job(policy)
     ends_of: dict[tuple[Cause, bool], int] = {}
@@ -210,7 +210,7 @@ json_values = st.recursive(
     st.dictionaries(st.sampled_from(["state", "attempt", "cause", "watch", "x"]), json_values),
     st.dictionaries(st.sampled_from([*snapshot(JobMachine())["watch"], "x"]), json_values),
 )
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_a_snapshot_of_garbage_is_a_machine_that_works(values, watch):
     machine = restore({"watch": watch, **values})
     job = Job()

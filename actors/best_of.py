@@ -1,0 +1,141 @@
+"""Several tries at one task, each in its own work tree: what each changed, and what a check says of it. Blocks."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ..lanes.values import clip
+from ..messages.refusals import Refused
+from ..state.errors import printable
+from ..state.files import read_private, write_private
+from .check_files import look_at_check
+from .check_run import Check, CheckResult, Verdict, run_check
+from .crew_run import Candidate, told
+from .git import GitError, git
+from .kept_request import without_secrets
+from .worktrees import Worktree, inside, plan_worktree, settle_worktree
+
+RECORD = "best-of.json"
+LIMIT = 1 << 20
+SHOWN = 40_000
+"""Characters of a change that a judge is shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Try:
+    """One candidate: whether it may win, and how large its change is."""
+
+    candidate: Candidate
+    verdict: str
+    """passed, red, check_changed, nothing, not_done, failed; ``unchecked`` where no check was asked for."""
+    why: str | None = None
+    files: int = 0
+    lines: int = 0
+    """Lines added and removed."""
+    diff: str = field(default="", repr=False)
+    """Untrusted."""
+    check: dict[str, Any] | None = None
+
+
+def plan_tries(folder: str, cwd: str, terms: Mapping[str, Any]) -> dict[str, Any] | Refused:
+    """Return the record of tries that could begin in ``cwd``. Changes nothing."""
+    planned = plan_worktree(cwd, Path(folder).name, "HEAD")
+    if isinstance(planned, Refused):
+        return planned
+    inner = os.path.relpath(planned.cwd, planned.tree.path)
+    return {"group_id": Path(folder).name, "base": planned.tree.base, "inner": inner, "cwd": cwd, **terms}
+
+
+def keep_tries(folder: str, record: Mapping[str, Any]) -> None:
+    """Write the record, by which the judging goes on after its command died. Raises StateError."""
+    Path(folder).mkdir(mode=0o700, parents=True, exist_ok=True)
+    write_private(Path(folder) / RECORD, json.dumps(record, indent=1).encode() + b"\n")
+
+
+def load_tries(folder: str) -> dict[str, Any] | None:
+    """Return the record of a folder; None where there is none. Raises StateError."""
+    data = read_private(Path(folder) / RECORD, LIMIT)
+    try:
+        kept = json.loads(data or b"")
+    except (ValueError, RecursionError):
+        return None
+    return kept if isinstance(kept, dict) and kept.get("group_id") == Path(folder).name else None
+
+
+def weigh(
+    folder: str,
+    record: Mapping[str, Any],
+    members: Sequence[Candidate],
+    environment: Mapping[str, str],
+    tell: Callable[[str], None],
+) -> list[Try]:
+    """Return what became of each try. A check that ran already is not run again."""
+    found = []
+    for one in members:
+        tried = _weighed(Path(folder), record, one, environment)
+        tell(f"{one.label}: {tried.verdict}" + (f" ({tried.why})" if tried.why else f", {tried.lines} lines"))
+        found.append(tried)
+    return found
+
+
+def least(tries: Sequence[Try]) -> Try:
+    """Return the try with the smallest change; of two the same the first."""
+    return min(tries, key=lambda one: one.lines)
+
+
+def _weighed(  # noqa: PLR0911  one reason not to win after the other
+    folder: Path, record: Mapping[str, Any], one: Candidate, environment: Mapping[str, str]
+) -> Try:
+    if not one.ended_well:
+        return Try(one, "not_done", f"its job ended {one.state}")
+    if one.worktree is None or one.branch is None:
+        return Try(one, "nothing", "it had no work tree")
+    tree = Worktree(path=one.worktree, branch=one.branch, base=str(record["base"]))
+    try:
+        settle_worktree(tree, f"{one.summary}\n\nWhat job {one.job_id} left uncommitted.\n")
+        words = inside(tree)
+        span = f"{tree.base}..refs/heads/{tree.branch}"
+        rows = git(tree.root, *words, "diff", "--no-renames", "--numstat", "-z", span).out.split(b"\0")
+        counts = [row.split(b"\t")[:2] for row in rows if row.count(b"\t") == 2]
+        quiet = ("--no-ext-diff", "--no-textconv", "--no-color")
+        diff = git(tree.root, *words, "diff", *quiet, span).out.decode("utf-8", "replace")
+    except (GitError, OSError, ValueError) as error:
+        return Try(one, "failed", str(error)[:300])
+    if not counts:
+        return Try(one, "nothing", "it changed nothing")
+    files, lines = len(counts), sum(int(word) for row in counts for word in row if word.isdigit())
+    shown = clip(diff, SHOWN)
+    if not record.get("check"):
+        return Try(one, "unchecked", None, files, lines, shown)
+    own = _own_check(tree, span, record)
+    if own and not record.get("may_change_check"):
+        why = f"it changes what the check consists of: {', '.join(map(printable, own[:5]))}"
+        return Try(one, "check_changed", why, files, lines, shown)
+    result = _check(folder, record, one, environment)
+    verdict = {Verdict.PASSED: "passed", Verdict.FAILED: "red"}.get(result.verdict, "failed")
+    ended = None if verdict == "passed" else f"the check {result.words()}"
+    return Try(one, verdict, ended, files, lines, shown, told(result))
+
+
+def _own_check(tree: Worktree, span: str, record: Mapping[str, Any]) -> list[str]:
+    """Return the files that were there before, were changed, and are a part of the check."""
+    inner = str(record["inner"])
+    words = ("diff", "--no-renames", "--name-only", "--diff-filter=MTD", "-z", span)
+    changed = {os.fsdecode(path) for path in git(tree.root, *inside(tree), *words).out.split(b"\0") if path}
+    parts = look_at_check(str(record["check"]), os.path.normpath(Path(tree.path, inner)))
+    return sorted(changed.intersection(os.path.normpath(Path(inner, path)) for path in parts))
+
+
+def _check(folder: Path, record: Mapping[str, Any], one: Candidate, environment: Mapping[str, str]) -> CheckResult:
+    cwd = os.path.normpath(Path(one.worktree or "/", str(record["inner"])))
+    if not Path(cwd).is_dir():
+        return CheckResult(Verdict.NOT_RUN, error=f"{cwd} is not there any more")
+    (folder / "checks").mkdir(mode=0o700, parents=True, exist_ok=True)
+    given = without_secrets(environment) | {"PWD": cwd}
+    wanted = Check(str(record["check"]), cwd, given, float(record["check_timeout_s"]))
+    return run_check(folder / "checks" / one.job_id, wanted)

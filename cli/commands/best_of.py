@@ -1,0 +1,258 @@
+"""``osrc best-of``: several tries at one task, judged by a check, by a model, or by both."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from .. import crewing, exit_codes, groups
+from ..errors import CliError, from_refusal
+from ..groups import Group
+from ..options import Command, Duration, Globals, task_options
+from ..output import answer, answer_json, say
+from ..place import full_home
+from ..reach import Reach
+from ..render.plain import one_line
+from ..submit import environment, folder_of, job_request, word_of
+from ..submit_group import new_group_id
+from ..task import read_task
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ...actors.best_of import Try
+
+_MOST = 7
+_CHECK_S = 300.0
+_WINS = ("passed", "unchecked")
+
+
+@click.command("best-of", cls=Command)
+@click.argument("words", metavar="N TASK", nargs=-1)
+@click.option("--check", metavar="CMD", help="The command whose exit status says whether a try is good.")
+@click.option("--check-timeout", type=Duration(days=1), default=_CHECK_S, metavar="S", help="Its time (300 s).")
+@click.option("--may-change-check", is_flag=True, help="Also a try that changes what the check consists of may win.")
+@click.option("--judge", metavar="M", help="The model that chooses among the good ones.")
+@click.option("--rubric", metavar="FILE", help="What it judges by (without --judge: the strongest model here does).")
+@click.option("--resume", metavar="GID", help="Go on with the judging of tries that were begun before.")
+@click.option("--verb", type=click.Choice(("edit", "yolo")), default="edit", help="What the tries may do (edit).")
+@task_options
+@click.pass_obj
+def best_of(options: Globals, /, words: tuple[str, ...], **flags: Any) -> int:  # noqa: ANN401 - click's values
+    """Have one task done N times (2 to 7), each in its own work tree, and name the best.
+
+    -m A,B,C hands the tries to several models in turn. A try that fails the --check can't win. Of several that can,
+    the --judge chooses, who is shown the changes as data; without one, the smallest change wins. The branch of the
+    winner is on stdout; nothing is merged, and the others' work trees stay for a look.
+
+    Exit code 0 where there is a winner, 2 where no judge ruled and the smallest was taken, 1 where none can win.
+    """
+    reach = Reach(options)
+    try:
+        if flags["resume"] is not None:
+            if words:
+                raise click.UsageError("--resume GID goes on with tries that have a task: give none.")
+            folder, record = _known(reach, flags["resume"])
+        else:
+            folder, record = _begun(options, reach, words, flags)
+            if flags["dry_run"]:
+                return exit_codes.DONE
+        return _finish(options, reach, folder, record)
+    finally:
+        reach.close()
+
+
+def _begun(options: Globals, reach: Reach, words: tuple[str, ...], flags: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    """Have the tries taken; return their folder and record. Raises CliError."""
+    from ...actors.best_of import keep_tries, plan_tries  # noqa: PLC0415 - it loads the whole product
+    from ...messages.refusals import Refused  # noqa: PLC0415 - as above
+
+    number, task = _words(words, flags)
+    models = [part.strip() for part in (flags["model"] or "").split(",") if part.strip()] or [None]
+    common = job_request(options, flags["verb"], "", {**flags, "model": None, "worktree": True})
+    del common["task"]
+    reach.channel()  # it makes the state home
+    group_id = new_group_id()
+    folder = groups.folder_for(reach, group_id, None)
+    terms = {key: flags[key] for key in ("check", "judge", "may_change_check")} | {
+        "check_timeout_s": flags["check_timeout"]
+    }
+    terms |= {"rubric": _rubric(flags["rubric"]), "task": task[: 64 * 1024], "judged": _judged(flags)}
+    record = plan_tries(folder, folder_of(flags["cwd"]), terms)
+    if isinstance(record, Refused):
+        raise from_refusal(record.model_dump())
+    made = []
+    for place in range(number):
+        model = word_of(models[place % len(models)], "-m", 1024)
+        made.append(crewing.member(f"try-{place + 1}" + (f"-{model}" if model else ""), task, model))
+    if flags["dry_run"]:
+        answer(f"{number} tries at {record['base'][:12]}: {', '.join(one['label'] for one in made)}")
+        return folder, record
+    os.environ["OSRC_WORKTREE_BASE"] = record["base"]  # all of them begin at one commit
+    common["environment"] = environment()
+    crewing.take_group(reach, common, made, number, group_id)
+    keep_tries(folder, record)
+    if not options.quiet:
+        say(f"{group_id}: {number} tries; osrc best-of --resume {group_id} goes on if this command ends")
+    return folder, record
+
+
+def _words(words: tuple[str, ...], flags: dict[str, Any]) -> tuple[int, str]:
+    if not (flags["check"] or flags["judge"] or flags["rubric"]):
+        raise click.UsageError("Give --check CMD, --judge M or --rubric FILE: something has to say which is best.")
+    if flags["worktree"] is False:
+        raise click.UsageError("Tries work in work trees of their own: --no-worktree contradicts that.")
+    if not words or not (words[0].isascii() and words[0].isdigit() and 2 <= int(words[0][:4]) <= _MOST):
+        raise click.UsageError(f'Say how many tries first, 2 to {_MOST}: osrc best-of 3 --check "make test" "..."')
+    return int(words[0]), read_task(words[1:], flags["task_file"])
+
+
+def _judged(flags: dict[str, Any]) -> bool:
+    return bool(flags["judge"] or flags["rubric"])
+
+
+def _rubric(path: str | None) -> str:
+    if path is None:
+        return ""
+    return read_task((), path)[: 64 * 1024]
+
+
+def _known(reach: Reach, word: str) -> tuple[str, dict[str, Any]]:
+    from ...actors.best_of import load_tries  # noqa: PLC0415 - as above
+
+    name = str(groups.one_group(reach, word)["group_id"])
+    folder = groups.folder_for(reach, name, None)
+    record = load_tries(folder)
+    if record is None:
+        raise CliError("no_such_group", f"{name} is no best-of", f"osrc fanout status {name}")
+    return folder, record
+
+
+# --- judging
+
+
+def _finish(options: Globals, reach: Reach, folder: str, record: dict[str, Any]) -> int:
+    from ...actors.best_of import least, weigh  # noqa: PLC0415 - as above
+
+    group_id = str(record["group_id"])
+    try:
+        group = crewing.await_group(reach, group_id, cancels=False)
+    except KeyboardInterrupt:
+        say(f"the tries go on; osrc best-of --resume {group_id} judges them, osrc fanout cancel {group_id} ends them")
+        raise
+    members = crewing.candidates(group, {})
+    tries = weigh(folder, record, members, os.environ, _nothing if options.quiet else _said)
+    good = [one for one in tries if one.verdict in _WINS]
+    if not good:
+        return _show(options, record, group, tries, None, "no try can win", None)
+    if len(good) == 1 and record.get("check"):
+        return _show(options, record, group, tries, good[0], "the only one that can win", None)
+    if not record.get("judged"):
+        return _show(options, record, group, tries, least(good), "the smallest change that passes", None)
+    return _by_judge(options, reach, record, group, tries, good)
+
+
+def _said(line: str) -> None:
+    say(one_line(line, 400))
+
+
+def _nothing(_line: str) -> None:
+    return
+
+
+def _by_judge(  # noqa: PLR0913, PLR0917  what a judge is shown, and what is shown of it
+    options: Globals,
+    reach: Reach,
+    record: dict[str, Any],
+    group: Group,
+    tries: Sequence[Try],
+    good: list[Try],
+) -> int:
+    from ...actors.best_of import least  # noqa: PLC0415 - as above
+    from ...lanes.advice.opinions import read_ruling, rubric_prompt  # noqa: PLC0415 - as above
+
+    mark = os.urandom(8).hex()
+    places = list(range(len(good)))
+    if int(mark[0], 16) % 2:
+        places.reverse()  # a judge may like what it reads first
+    said = {str(job["job_id"]): crewing.answer_of(job) for job in group["jobs"]}
+    shown = [(place, said.get(good[place].candidate.job_id, ""), good[place].diff) for place in places]
+    prompt = rubric_prompt(str(record["task"]), str(record["rubric"]), shown, mark)
+    judge: dict[str, Any] | None = None
+    try:
+        word, lane = _judge(options, record, group)
+        request = crewing.request_of(options, "run", prompt, model=word, lane=lane, cwd=record["cwd"])
+        job = crewing.run_job(reach, request)
+        ruling = read_ruling(crewing.answer_of(job), mark, places)
+        judge = {key: job.get(key) for key in ("job_id", "lane", "state")} | {"model": crewing.model_of(job)}
+        why = "it made no ruling" if ruling is None else one_line(ruling.answer, 500)
+    except CliError as error:
+        ruling, why = None, error.message
+    if ruling is not None and ruling.choice == "none":
+        return _show(options, record, group, tries, None, f"the judge takes none: {why}", judge)
+    if ruling is not None and isinstance(ruling.choice, int):
+        return _show(options, record, group, tries, good[ruling.choice], f"the judge's choice: {why}", judge)
+    if not record.get("check"):
+        return _show(options, record, group, tries, None, f"no judge decided: {why}", judge)
+    reason = f"the smallest change that passes, for no judge decided: {why}"
+    return _show(options, record, group, tries, least(good), reason, judge, sure=False)
+
+
+def _judge(options: Globals, record: dict[str, Any], group: Group) -> tuple[str | None, str | None]:
+    if record.get("judge"):
+        return word_of(str(record["judge"]), "--judge", 1024), None
+    from .. import machine  # noqa: PLC0415 - it loads the whole product
+
+    asked = [str(job.get("model") or job.get("lane")) for job in group["jobs"]]
+    home = full_home(os.environ, options.home)
+    one = machine.bench(home, str(record["task"]), str(record["cwd"]), None).judge(asked)
+    if one is None:
+        raise CliError("lane_not_ready", "no model is here that could decide", "name one: --judge M")
+    return (None if one.model is None else one.word), one.lane
+
+
+def _show(  # noqa: PLR0913, PLR0917  the parts of an answer
+    options: Globals,
+    record: dict[str, Any],
+    group: Group,
+    tries: Sequence[Try],
+    winner: Try | None,
+    why: str,
+    judge: dict[str, Any] | None,
+    *,
+    sure: bool = True,
+) -> int:
+    branch = None if winner is None else winner.candidate.branch
+    if options.json:
+        rows = [_row(one) for one in tries]
+        named = None if winner is None else _row(winner)
+        facts = {"group_id": record["group_id"], "base": record["base"], "winner": named, "why": why, "judge": judge}
+        answer_json({**facts, "tries": rows, "summary": group["summary"]})
+    else:
+        if branch is not None:
+            answer(branch)
+        if not options.quiet:
+            label = "" if winner is None else f"{winner.candidate.label}: "
+            say(f"{label}{why}")
+            say(f"take it: git merge --squash {branch}" if branch else f"look: osrc fanout status {record['group_id']}")
+    if winner is None:
+        return exit_codes.REFUSED
+    return exit_codes.DONE if sure else exit_codes.UNVERIFIED
+
+
+def _row(one: Try) -> dict[str, Any]:
+    who = one.candidate
+    return {
+        "job_id": who.job_id,
+        "label": who.label,
+        "state": who.state,
+        "branch": who.branch,
+        "worktree": who.worktree,
+        "verdict": one.verdict,
+        "why": one.why,
+        "files": one.files,
+        "lines": one.lines,
+        "check": one.check,
+    }

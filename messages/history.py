@@ -1,0 +1,70 @@
+"""What another tool's books tell of runs that were before: handed over in portions, kept once."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from .base import Message, Observation
+
+PORTION = 200
+"""Rows of one kind in one message."""
+
+_Word = Annotated[str, Field(min_length=1, max_length=80)]
+_At = Annotated[float, Field(gt=0, lt=4e9)]
+
+
+class PastRun(Message):
+    """One attempt that is over."""
+
+    run_id: _Word
+    """Ours: made of the row that it was read from, so that it is never kept twice."""
+    attempt: Annotated[int, Field(ge=1, le=1_000_000)]
+    at: _At
+    lane: _Word
+    model: Annotated[str, Field(max_length=200)] | None = None
+    ok: bool
+    spent: Literal["measured", "estimated", "unknown", "plan", "local"]
+    pool: Annotated[str, Field(max_length=80)]
+    cash_nano: Annotated[int, Field(ge=0, le=10**13)] = 0
+    """1e-9 USD; 0 where there is no figure."""
+
+
+class PastOutcome(Message):
+    """What became of a run's result."""
+
+    run_id: _Word
+    at: _At
+    outcome: Literal["passed", "failed", "reverted"]
+    lane: _Word
+    model: Annotated[str, Field(max_length=200)]
+    """The model's key; empty: the lane's own default."""
+    task_kind: Annotated[str, Field(max_length=40)] | None = None
+
+
+class HistoryImport(Message):
+    """client → Jobs; ``history_kept`` once journalled. Rows that are known already change nothing."""
+
+    kind: Literal["history.import"] = "history.import"
+    source: Annotated[str, Field(max_length=4096)]
+    """The folder they were read from."""
+    runs: Annotated[tuple[PastRun, ...], Field(max_length=PORTION)] = ()
+    outcomes: Annotated[tuple[PastOutcome, ...], Field(max_length=PORTION)] = ()
+
+
+class HistoryImported(Observation):
+    """Jobs, when rows of another tool's books were handed over. They belong to no job."""
+
+    kind: Literal["history.imported"] = "history.imported"
+    source: str
+    runs: tuple[PastRun, ...] = ()
+    outcomes: tuple[PastOutcome, ...] = ()
+
+
+class HistoryKept(Observation):
+    """The rows are journalled."""
+
+    kind: Literal["history_kept"] = "history_kept"
+    runs: int
+    outcomes: int

@@ -1,0 +1,95 @@
+"""What ``osrc fleet`` costs on a machine full of other tools' sessions: the first look, the next ones, and the watching.
+
+python tests/bench/bench_fleet.py [--sessions 300] [--gigabytes 2] [--seconds 60]
+
+Each transcript has a written beginning and end and a hole between them, so that the disk is not filled for it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import sys
+import time
+from pathlib import Path
+
+import psutil
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from fakes.bench_home import bench_home
+from fakes.transcripts import written
+
+PLACES = {
+    "claude": ".claude/projects/-w-{0}/{1}.jsonl",
+    "codex": ".codex/sessions/2026/11/{0:02}/rollout-{1}.jsonl",
+    "pi": ".pi/agent/sessions/--w-{0}--/{1}.jsonl",
+}
+BEGINNING, END = 40 * 1024, 200 * 1024
+
+
+def fill(user: Path, sessions: int, size: int) -> list[Path]:
+    """Write the transcripts; return where."""
+    paths = []
+    for number in range(sessions):
+        tool = ("claude", "codex", "pi")[number % 3]
+        path = user / PLACES[tool].format(number % 20 + 1, number)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        more = written(tool, ("more", "words " * 60)) or b""
+        head = written(tool, ("user", f"task number {number}")) or b""
+        tail = written(tool, ("call", "c1", "Bash"), ("result", "c1"), ("say", "all is well")) or b""
+        with path.open("wb") as file:
+            file.write(head + more * (BEGINNING // len(more)))
+            file.seek(max(file.tell(), size - END))
+            file.write(b"\n" + more * (END // len(more)) + tail)
+        paths.append(path)
+    return paths
+
+
+def timed(run: object) -> float:
+    """Return the seconds of one call, in milliseconds."""
+    began = time.perf_counter()
+    run()  # type: ignore[operator]
+    return 1000 * (time.perf_counter() - began)
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--sessions", type=int, default=300)
+    parser.add_argument("--gigabytes", type=float, default=2.0)
+    parser.add_argument("--seconds", type=float, default=60.0)
+    given = parser.parse_args()
+    with bench_home(OSRC_IDLE_EXIT="0") as home:
+        user = Path(home.env["HOME"])
+        paths = fill(user, given.sessions, int(given.gigabytes * 1e9 / given.sessions))
+        size = sum(path.stat().st_size for path in paths) / 1e9
+        sys.stdout.write(f"{len(paths)} sessions, {size:.1f} GB\n")
+
+        def ls() -> None:
+            listed = home.osrc("fleet", "ls", "--all", "--json")
+            assert listed.count('"transcript": {') >= len(paths)
+
+        sys.stdout.write(f"first, by itself        {timed(ls):7.0f} ms (bound: 2000)\n")
+        sys.stdout.write(f"next, by itself         {statistics.median(timed(ls) for _ in range(5)):7.0f} ms\n")
+        (home.home / "fleet" / "offsets.json").unlink()
+        supervisor = psutil.Process(home.start())
+        sys.stdout.write(f"first, supervisor       {timed(ls):7.0f} ms (bound: 2000)\n")
+        time.sleep(1.5)
+        sys.stdout.write(
+            f"next, supervisor        {statistics.median(timed(ls) for _ in range(9)):7.0f} ms (bound: 150)\n"
+        )
+        before, began = supervisor.cpu_times(), time.monotonic()
+        while time.monotonic() - began < given.seconds:
+            for path in paths[:10]:
+                with path.open("ab") as file:
+                    file.write(b'{"type":"noise"}\n')
+            time.sleep(1.0)
+        after = supervisor.cpu_times()
+        used = after.user + after.system - before.user - before.system
+        sys.stdout.write(f"watching                {100 * used / given.seconds:7.2f} % of a core (bound: 2)\n")
+        sys.stdout.write(f"resident                {supervisor.memory_info().rss / 1e6:7.1f} MB\n")
+
+
+if __name__ == "__main__":
+    main()

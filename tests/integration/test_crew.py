@@ -1,0 +1,107 @@
+"""Crews and best-of over fake lanes, as a person runs them."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+from fakes.lanes import READ_VERBS, fake_argv, lane_toml, steps, write_lane
+from fakes.osrc_process import parsed, shown
+from fakes.repos import repository, run_git
+from fakes.supervised import Supervised, until
+
+END = ({"mark": "DONE"}, {"end": "did it"})
+CHECK = "! grep -q bad a.txt b.txt"
+
+
+def writes(name: str, text: str, *more: dict[str, object]) -> str:
+    return f"Change {name}.\n" + steps(*more, {"write": name, "content": text}, *END)
+
+
+def test_a_crew_keeps_what_keeps_the_check_green(home: Supervised) -> None:
+    repo = repository(home.scratch / "a repo", files={"a.txt": "one\n", "b.txt": "one\n"})
+    (repo / "sub").mkdir()
+    base = run_git(repo, "rev-parse", "HEAD")
+    tasks = [writes("a.txt", "two\n"), writes("b.txt", "bad\n"), writes("b.txt", "two\n")]
+    red = home.osrc("crew", "--check", "exit 3", "--lane", "fake", "--", *tasks, cwd=repo)
+    assert (red.returncode, red.stdout) == (1, b""), shown(red)
+    assert b"red before anybody began (exit 3)" in red.stderr
+    assert home.records() == []
+    usage = home.osrc("crew", "--lane", "fake", "--", *tasks, cwd=repo)
+    assert (usage.returncode, b"--check CMD" in usage.stderr) == (64, True), shown(usage)
+
+    done = home.osrc("crew", "--check", CHECK, "--lane", "fake", "--", *tasks, cwd=repo)
+    assert done.returncode == 1, shown(done)
+    crew_id = done.stdout.decode().strip()
+    assert b"2 of 3 kept; main is at " in done.stderr, shown(done)
+    assert b"task-02: NOT kept (red): the check exit 1" in done.stderr
+    assert run_git(repo, "log", "--format=%s", f"{base}..HEAD") == "task-03: Change b.txt.\ntask-01: Change a.txt."
+    assert (repo / "a.txt").read_text() + (repo / "b.txt").read_text() == "two\ntwo\n"
+    assert run_git(repo, "status", "--porcelain") == ""
+
+    told = json.loads(home.ok("crew", "status", crew_id, "--json"))
+    assert [row["verdict"] for row in told["members"]] == ["kept", "red", "kept"]
+    assert home.osrc("crew", "resume", crew_id, "--json").returncode == 1
+    cleaned = home.osrc("cleanup", crew_id)
+    assert (cleaned.stdout.count(b" removed"), cleaned.stdout.count(b" stays")) == (2, 1), shown(cleaned)
+
+
+def test_a_crew_outlives_its_command_and_the_supervisor(home: Supervised) -> None:
+    repo = repository(home.scratch / "repo")
+    gate = home.scratch / "go"
+    tasks = [writes("a.txt", "two\n", {"wait_for": str(gate), "timeout_s": 60})]
+    started = home.start("crew", "--check", "test -s a.txt", "--lane", "fake", "--cwd", str(repo), "--", *tasks)
+    try:
+        crew_id = started.stdout.readline().decode().strip()
+        until(lambda: home.records() and home.records()[0]["delegate"], "it runs")
+        started.kill()
+    finally:
+        started.communicate()
+    home.kill_supervisor()
+    gate.touch()
+    done = home.osrc("crew", "resume", crew_id, "--json")
+    found = parsed(done)
+    assert (done.returncode, found["landed"]) == (0, run_git(repo, "rev-parse", "HEAD")), shown(done)
+    assert (repo / "a.txt").read_text() == "two\n"
+
+
+JUDGE = """\
+import re, sys
+prompt = sys.stdin.read()
+mark = re.search(r"RULING (\\w+): and one of", prompt)[1]
+shown = dict(re.findall(mark + r" CHANGE (\\w)\\n(.*?)\\n----- " + mark, prompt, re.S))
+best = next(letter for letter, text in shown.items() if "+large" in text)
+print("RULING %s: %s\\nIt is the most complete." % (mark, best))
+"""
+
+
+def test_the_best_of_several_tries(home: Supervised) -> None:
+    repo = repository(home.scratch / "repo", files={"a.txt": "one\n", "b.txt": "one\n"})
+    program = home.scratch / "judge.py"
+    program.write_text(JUDGE)
+    argv: list[str | list[str]] = [sys.executable, "-I", "-S", str(program), ["--model", "{model}"]]
+    write_lane(home.root, "judge", lane_toml(argv=argv, output="text", agentic=False, verbs=READ_VERBS))
+    by_model = {"small": "small\n", "large": "large\n" * 3, "bad": "bad\n"}
+    for name, text in by_model.items():
+        script = home.scratch / f"{name}.json"
+        script.write_text(json.dumps([{"write": "a.txt", "content": text}, *END]))
+        write_lane(home.root, name, lane_toml(argv=[*fake_argv("osrc-jsonl"), "--script", str(script)]))
+    models = ("-m", "large:m,bad:m,small:m")
+    words = ("best-of", "3", "--check", CHECK, *models)
+
+    found = home.osrc(*words, "Change a.txt.", "--json", cwd=repo)
+    told = parsed(found)
+    assert (found.returncode, told["why"]) == (0, "the smallest change that passes"), shown(found)
+    assert [(row["verdict"], row["lines"]) for row in told["tries"]] == [("passed", 4), ("red", 2), ("passed", 2)]
+    assert told["winner"]["label"] == "try-3-small:m"
+    assert run_git(repo, "show", f"{told['winner']['branch']}:a.txt") == "small"
+    assert run_git(repo, "status", "--porcelain") == ""
+
+    judged = home.osrc("best-of", "--resume", told["group_id"], cwd=repo)
+    assert judged.stdout.decode().strip() == told["winner"]["branch"], shown(judged)
+    judged = home.osrc(*words, "--judge", "judge:it", "Change a.txt.", "--json", cwd=repo)
+    told = parsed(judged)
+    assert (judged.returncode, told["winner"]["label"]) == (0, "try-1-large:m"), shown(judged)
+    assert told["why"] == "the judge's choice: It is the most complete."
+    none = home.osrc("best-of", "2", "--check", "false", *models, "Change a.txt.", cwd=repo)
+    assert (none.returncode, none.stdout) == (1, b""), shown(none)
