@@ -31,6 +31,7 @@ from .purse import Purse
 from .root import Root
 from .services import Services
 from .spawner import Spawner
+from .vigil import Vigil
 
 READY_S = 60.0
 """Adopting thousands of jobs on a slow disk takes its time."""
@@ -98,6 +99,7 @@ def assemble(
         purse=Purse(home, models, lambda: clock.now().wall, local_zone(os.environ)),
         slots=CrewSlots(settings, directory),
         memory=MemoryBook(home),
+        vigil=Vigil(home, directory),
         lock=lock,
         admission=Admission(home, attached=attached),
         attached=attached,

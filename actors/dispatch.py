@@ -10,12 +10,13 @@ import json
 import os
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, assert_never
 
 from pydantic import ValidationError
 
 from .. import __version__
+from ..messages.alarm import HeartbeatAcknowledge, HeartbeatStart, HeartbeatStop, ViewBearings
 from ..messages.commands import (
     COMMAND,
     Everything,
@@ -72,7 +73,7 @@ from ..state.identity import look
 from ..state.loops_reader import live_loops
 from ..state.queue_reader import paused
 from ..state.store import Reader
-from . import cleaning, fleet_watcher, limit_commands, outcome_telling, queue_commands
+from . import cleaning, fleet_watcher, heartbeat_desk, limit_commands, outcome_telling, queue_commands
 from .advising import Place, Question, give
 from .base import Stop, ask, log
 from .group_desk import GroupDesk
@@ -163,7 +164,7 @@ class Dispatcher:
         finally:
             self.activity.end()
 
-    def _answer(self, body: Mapping[str, Any]) -> Iterator[Reply]:  # noqa: C901, PLR0912  one flat match
+    def _answer(self, body: Mapping[str, Any]) -> Iterator[Reply]:  # noqa: C901, PLR0912, PLR0915  one flat match
         try:
             command = COMMAND.validate_python(body)
         except ValidationError as error:
@@ -190,6 +191,8 @@ class Dispatcher:
                 yield from self._follow_events(command)
             case LimitsSet() | LimitsClear() | ViewLimits():
                 yield limit_commands.answer(command, self.services, self._book.registry())
+            case HeartbeatStart() | HeartbeatStop() | HeartbeatAcknowledge() | ViewBearings():
+                yield heartbeat_desk.answer(command, self.services)
             case FanoutSubmit():
                 yield self._submit_group(command.request, dry_run=command.dry_run)
             case FanoutCancel():
@@ -277,12 +280,18 @@ class Dispatcher:
                     found = resolve(reader, ids)
                     if isinstance(found, Refused):
                         return found
+                    self._looked(found)
                     return JobViews.model_construct(jobs=tuple(self._view(record) for record in found), omitted=0)
                 case Everything(state=state, limit=limit):
                     rows, omitted = reader.jobs(state.value if state else None, limit)
+                    self._looked(rows)
                     return JobViews.model_construct(jobs=tuple(map(self._view, rows)), omitted=omitted)
                 case _:
                     assert_never(selection)
+
+    def _looked(self, records: Iterable[Mapping[str, Any]]) -> None:
+        """Somebody sees these jobs now."""
+        self.services.vigil.seen.looked((str(record.get("job_id")) for record in records), time.time())
 
     def _view(self, record: Mapping[str, Any]) -> dict[str, Any]:
         # Once it has ended its record is the truth; the board may still hold what was so before.
@@ -322,6 +331,7 @@ class Dispatcher:
             while True:
                 seq = feed.wait(-1, 0.0)
                 records = [reader.record(job_id) or {"job_id": job_id, "state": "failed"} for job_id in ids]
+                self._looked(records)
                 key = [{**record, "progress": None} for record in records]
                 now = time.monotonic()
                 if key != shown or (command.every_s and now >= due):
@@ -352,6 +362,7 @@ class Dispatcher:
                     continue
                 if not command.follow or self.services.feed.closed:
                     break
+                self._looked(({"job_id": job},) if job is not None else ())
                 self.services.feed.wait(max(since, self.services.feed.wait(-1, 0.0)), IDLE_LOOK_S)
             yield StreamEnded(seq=since)
 

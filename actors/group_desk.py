@@ -143,6 +143,7 @@ class GroupDesk:
             records = tuple(record for record, _ in made)
             taken = self._record(request, most, _preferred(drafts) is None, records, refused, owner)
             self._keep(drafts, records)
+            self.services.vigil.launched(drafts[0].settings, drafts[0].environment)
             answer = ask(self.services.directory.find("jobs"), SubmitGroup(taken, records), ASK_S)
         finally:
             if answer is not True and not (isinstance(answer, Refused) and answer.code is RefusalCode.SUPERVISOR_BUSY):

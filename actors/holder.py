@@ -248,12 +248,12 @@ class Holder:
                 engine.interrupt(number)
             else:
                 self._refuse(number, f"no turn runs: it is {self.state}")
-        elif op in ("model", "effort") and at_work:
+        elif op in ("model", "effort", "mode") and at_work:
             self._refuse(number, f"not while it is {self.state}: try again when it is idle")
         elif op == "close":
             self.close(str(entry.get("cause") or "stopped on request"))
             self.emit({"type": "delivery", "number": number, "state": "done"})
-        elif op in ("send", "model", "effort"):
+        elif op in ("send", "model", "effort", "mode"):
             if op == "send" and entry.get("interrupt") and busy:
                 engine.interrupt(0)
             self._queue.append(entry)
@@ -273,6 +273,8 @@ class Holder:
             engine.send(number, str(entry.get("text")))
         elif entry["op"] == "model":
             engine.set_model(number, str(entry.get("model")))
+        elif entry["op"] == "mode":
+            engine.set_mode(number, str(entry.get("mode")))
         else:
             engine.set_effort(number, str(entry.get("effort")))
 

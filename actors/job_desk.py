@@ -93,6 +93,7 @@ class JobDesk:
         if decided.account is not None:
             self.services.accounts.keep(record.job_id, decided.account)
         self.services.requests.keep(record.job_id, decided.request.environment)
+        self.services.vigil.launched(decided.settings, decided.environment)  # before anything can be told of it
         answer = ask(self.services.directory.find("jobs"), Submit(record), ASK_S)
         if isinstance(answer, Refused):
             self.services.accounts.take(record.job_id)

@@ -79,7 +79,7 @@ class GateAnswered:
 
 def keep(folder: Kept, dispatch: Dispatch, permit: Passed) -> None:
     """Keep in the folder what is asked again at its launches, if anything is. Raises StateError."""
-    if not permit.cloud and not dispatch.settings.is_set("protected_paths"):
+    if not (permit.cloud or dispatch.lane.heeds or dispatch.settings.is_set("protected_paths")):
         return
     folder.write_json(
         GATE,

@@ -26,7 +26,22 @@ KEPT = 256
 HARMLESS = 16
 """A text with fewer characters holds no secret that has a form of its own."""
 
-TEXTS = frozenset({"reason", "note", "last_marker", "error", "cause", "why", "text", "title", "question", "detail"})
+TEXTS = frozenset(
+    {
+        "summary",
+        "evidence",
+        "reason",
+        "note",
+        "last_marker",
+        "error",
+        "cause",
+        "why",
+        "text",
+        "title",
+        "question",
+        "detail",
+    }
+)
 """The fields of facts that are words, which may be a delegate's. Others are values that we act by."""
 
 _SECRET_NAME = re.compile(

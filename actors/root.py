@@ -9,7 +9,8 @@
     │  ├─ loops     ─ loop, one for each
     │  └─ sessions  ─ session, one for each
     ├─ fleet        every AI session of this machine, while somebody looks
-    └─ gateway      (not inside a command)
+    ├─ gateway      (not inside a command)
+    └─ heartbeat    (not inside a command) watches it all; the last, so that nobody stands on it
 
 Later ones use earlier ones: when the journal crashes, all that stood on it is started anew from what
 it kept.
@@ -30,6 +31,7 @@ from .crews import Crews
 from .dispatch import Dispatcher
 from .fleet_watcher import FleetWatcher
 from .gateway import Gateway, Listener
+from .heartbeat import Heartbeat
 from .jobs import Jobs
 from .journal import Append, Journal
 from .limits import Limits
@@ -50,6 +52,7 @@ class _HomeDue:
     pass
 
 
+HEARTBEAT = "heartbeat"
 HOME_LOOK_S = 30.0
 """How often the supervisor looks whether its state home still stands."""
 
@@ -92,6 +95,8 @@ class Root(Supervisor):
         specs.append(ChildSpec(id="fleet", start=self._fleet, shutdown_s=5.0))
         if self._listener is not None:
             specs.append(ChildSpec(id="gateway", start=self._gateway, shutdown_s=5.0))
+            budget = RestartBudget(10, 60.0)
+            specs.append(ChildSpec(id=HEARTBEAT, start=self._heartbeat, shutdown_s=5.0, budget=budget))
         return tuple(specs)
 
     def _journal(self, parent: Handle, incarnation: int) -> Handle:
@@ -198,6 +203,22 @@ class Root(Supervisor):
             listener=self._listener,
         )
 
+    def _heartbeat(self, parent: Handle, incarnation: int) -> Handle:
+        return start(
+            Heartbeat,
+            HEARTBEAT,
+            directory=self.directory,
+            parent=parent,
+            incarnation=incarnation,
+            services=self.services,
+        )
+
+    def gave_up(self, name: str, error: str) -> None:
+        """Go on without a heartbeat: nobody is woken, but all work goes on. Without any other part there is no tree."""
+        if name != HEARTBEAT:
+            super().gave_up(name, error)
+        log.error("gave up on the heartbeat: nobody is woken until the supervisor is restarted: %s", error)
+
     def started(self) -> None:
         """Start the tree, say so in the journal, and watch for idleness."""
         super().started()
@@ -226,7 +247,8 @@ class Root(Supervisor):
 
     def _look_at_idleness(self) -> None:
         idle_s = self._dispatcher.activity.idle_s()
-        if idle_s >= self._idle_exit_s and self._dispatcher.live_jobs() == 0:
+        wanted = self._dispatcher.live_jobs() or self.services.vigil.waiting
+        if idle_s >= self._idle_exit_s and not wanted:
             log.info("idle for %.0f s: leaving", idle_s)
             self.handle.tell(Stop("idle"))
             return

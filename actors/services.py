@@ -26,6 +26,7 @@ from .model_book import ModelBook
 from .pump import Pump
 from .purse import Purse
 from .spawner import Spawner
+from .vigil import Vigil
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +59,8 @@ class Services:
     """Whose turn it is on which lane, among groups."""
     memory: MemoryBook
     """What jobs of each lane have used."""
+    vigil: Vigil
+    """What the heartbeat is told, and who looked at what."""
     accounts: Accounts = field(default_factory=Accounts)
     """Whom live jobs can ask what they cost."""
     requests: Requests = field(default_factory=Requests)

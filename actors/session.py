@@ -23,6 +23,7 @@ from ..messages.session import (
     SessionFact,
     SessionGiven,
     SessionHeld,
+    SessionLaunching,
     SessionRecord,
     SessionSpent,
     SessionStateChanged,
@@ -36,6 +37,7 @@ from ..state.session_machine import (
     Event,
     IllegalEvent,
     Missing,
+    Orphaned,
     Over,
     Present,
     SessionMachine,
@@ -50,6 +52,7 @@ from .journal import Append
 from .recalling import recall
 from .recheck import Asks, look_again
 from .services import Services
+from .session_joining import still_runs, write_join
 from .session_limits import LimitWatch, limit_met
 from .session_meter import Meter
 from .session_names import SessionNoticed
@@ -316,6 +319,8 @@ class Session(Actor):
             self._step(Over(over.reason or how, over.code))
         elif self._there():
             self._step(Present())
+        elif self.record.transport == "tmux" and still_runs(self._holder):
+            self._step(Orphaned())
         else:
             self._step(Missing())
         if self._close_at is not None and self.services.clock.now().mono > self._close_at:
@@ -394,8 +399,26 @@ class Session(Actor):
                 self._conclude()
             case Effect.LAUNCH:
                 self._launch()
+            case Effect.HOLD_AGAIN:
+                self._hold_again()
             case _:
                 assert_never(effect)
+
+    def _hold_again(self) -> None:
+        """Have the program that runs on held by another holder: what had not reached it yet is given by that one."""
+        attempt = self.machine.attempt
+        log.warning("%s: its holder died, its program runs on: it is joined", self.record.session_id)
+
+        def journalled() -> None:
+            self._holder, self._asked_at = None, self.services.clock.now().mono
+            try:
+                write_join(self.folder, attempt)
+            except StateError as error:
+                self._step(Over(f"its holder died, and no other could be prepared: {error}"))
+                return
+            self._launch()
+
+        self._append([SessionLaunching(session_id=self.record.session_id, attempt=attempt)], journalled)
 
     def _close(self) -> None:
         self._close_at = self.services.clock.now().mono + CLOSE_S

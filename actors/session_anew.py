@@ -26,7 +26,7 @@ def why_not_anew(record: SessionRecord, lane: Lane, effort: Effort) -> Refused |
 
 def has_effort(lane: Lane, transport: str, effort: Effort) -> bool:
     """Whether an effort changes how this lane starts such a session."""
-    plan = lane.sessions.get(transport)
+    plan = lane.sessions.get("pty" if transport == "tmux" else transport)
     if plan is None:
         return False
     programs = {name: name for name in (lane.binary, *lane.executables) if name}

@@ -21,6 +21,7 @@ from ..messages.session import (
     SessionStart,
     SessionSteer,
     SessionStop,
+    SetMode,
     ViewSessions,
 )
 from ..messages.vocabulary import Effort
@@ -40,6 +41,7 @@ from .services import Services
 from .session import Give, Given, StopSession, ended
 from .session_anew import why_not_anew
 from .session_intake import SessionDraft, create_session, draft_session, preview_session, write_launch
+from .session_mode import may_set
 from .session_names import session_actor
 from .sessions import AdoptSession, RelaunchSession, StartSession
 
@@ -122,6 +124,7 @@ class SessionDesk:
         record, folder = create_session(draft, self.services.home, umask=self.services.umask)
         folder.write_json(PLAN, draft.plan.model_dump(mode="json"))
         named = request.name is not None
+        self.services.vigil.launched(draft.settings, draft.environment)
         answer = ask(self.services.directory.find("sessions"), StartSession(record, named), ASK_S)
         if isinstance(answer, Refused):
             if answer.code is not RefusalCode.SUPERVISOR_BUSY:
@@ -167,6 +170,7 @@ class SessionDesk:
             folder, draft, self.services.home, attempt=attempt, first=record.given + 1, umask=self.services.umask
         )
         again = RelaunchSession(record.session_id, attempt, command.effort)
+        self.services.vigil.launched(draft.settings, draft.environment)
         answer = ask(self.services.directory.find("sessions"), again, ASK_S)
         return answer if isinstance(answer, Refused) else self._accepted(answer, draft)
 
@@ -263,6 +267,8 @@ class SessionDesk:
     def _steer(self, command: SessionSteer) -> Reply:
         fields = command.action.model_dump(mode="json")
         op = str(fields.pop("op"))
+        if isinstance(command.action, SetMode) and (wrong := may_set(command.action, command.environment)) is not None:
+            return wrong
         words = command.action.choice if isinstance(command.action, Answer) else ""
         if words and (refused := self._may_answer(command.session, words)) is not None:
             return refused

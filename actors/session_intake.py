@@ -7,7 +7,9 @@ refused before anything exists.
 from __future__ import annotations
 
 import os
+import shutil
 import time
+import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
@@ -41,6 +43,7 @@ from .notices import notices_path
 from .own_servers import with_own_servers
 from .recheck import SESSION_VERB, keep
 from .session_before import Before, before
+from .session_joining import keep_join
 from .withholding import said_of, withhold
 from .work_tree import project_of
 
@@ -157,8 +160,9 @@ def _decide(  # noqa: C901, PLR0911 - one refusal after the other
         model=resolved.model,
         effort=request.effort,
         conversation=earlier.conversation if earlier is not None else None,
+        fresh=str(uuid.uuid4()),
     )
-    launch = lane.sessions[transport](task, host)
+    launch = _launch(lane, transport, task, host)
     if isinstance(launch, Refused):
         return launch
     pool = (launch.billing or lane.billing).pool
@@ -200,12 +204,8 @@ def choose_transport(request: SessionRequest, lane: Lane, registry: Registry) ->
     there = tuple(lane.sessions)
     if request.transport is None and there:
         return there[0]  # type: ignore[return-value]  # a lane's keys are transports
-    if request.transport is not None and request.transport in lane.sessions:
+    if request.transport is not None and plan_key(request.transport) in lane.sessions:
         return request.transport
-    if request.transport == "tmux":
-        message = "a tmux session is a pane that is there already: it is claimed, not started"
-        hint = "osrc session claim NAME PANE, then: osrc session reply NAME TEXT"
-        return Refused(code=RefusalCode.NO_SESSIONS, message=message, hint=hint)
     if there:
         message = f"the {lane.name} lane has no {request.transport} sessions"
         return Refused(code=RefusalCode.NO_SESSIONS, message=message, hint=f"--transport {' or '.join(there)}")
@@ -215,6 +215,21 @@ def choose_transport(request: SessionRequest, lane: Lane, registry: Registry) ->
         message=f"the {lane.name} lane has no sessions",
         hint=f'lanes that have: {", ".join(able)}, or any ACP agent: --lane "acp:COMMAND"',
     )
+
+
+def _launch(lane: Lane, transport: Transport, task: SessionTask, host: Host) -> SessionLaunch | Refused:
+    launch = lane.sessions[plan_key(transport)](task, host)
+    if isinstance(launch, Refused) or transport != "tmux":
+        return launch
+    if shutil.which("tmux", path=host.environment.get("PATH", os.defpath)) is None:
+        message = "tmux is not on PATH, so that no session can be started in a pane of it"
+        return Refused(code=RefusalCode.NO_SESSIONS, message=message, hint="install tmux, or: --transport pty")
+    return replace(launch, engine="tmux")
+
+
+def plan_key(transport: str) -> str:
+    """Return by which of a lane's plans such a session is started: in a pane runs what runs in a terminal."""
+    return "pty" if transport == "tmux" else transport
 
 
 def create_session(
@@ -277,25 +292,25 @@ def write_launch(  # noqa: PLR0913 - by name
     for file in launch.files:
         folder.place(file.name, file.content, executable=file.executable)
     environment = environment_of(draft, session_id) | {name: placed(value) for name, value in launch.env_set.items()}
-    folder.write_json(
-        LAUNCH,
-        {
-            "attempt": attempt,
-            "argv": [placed(word) for word in launch.argv],
-            "env": environment,
-            "cwd": draft.request.cwd,
-            "umask": umask,
-            "engine": launch.engine,
-            "options": dict(launch.options),
-            "first": first,
-            "socket": os.fspath(runtime_place(home, session_id)),
-            "token": random(16).hex(),
-            "notices": os.fspath(notices_path(home, None)),
-            "idle_s": draft.settings.number("session_idle") or 0.0,
-            "not_before": not_before(draft, time.time()),
-            "sys_path": _site_packages(),
-        },
-    )
+    told = {
+        "attempt": attempt,
+        "argv": [placed(word) for word in launch.argv],
+        "env": environment,
+        "cwd": draft.request.cwd,
+        "umask": umask,
+        "engine": launch.engine,
+        "options": dict(launch.options),
+        "first": first,
+        "socket": os.fspath(runtime_place(home, session_id)),
+        "token": random(16).hex(),
+        "notices": os.fspath(notices_path(home, None)),
+        "idle_s": draft.settings.number("session_idle") or 0.0,
+        "not_before": not_before(draft, time.time()),
+        "sys_path": _site_packages(),
+    }
+    folder.write_json(LAUNCH, told)
+    if launch.engine == "tmux":
+        keep_join(folder, told)
 
 
 def not_before(draft: SessionDraft, now: float) -> float:

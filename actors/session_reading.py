@@ -13,7 +13,7 @@ from typing import Any
 from ..lanes.model_truth import same
 from ..lanes.values import as_list, as_number, as_object, as_word
 from ..messages.session import GaugeWindow, LimitsObserved, SessionFact, SessionObserved, SessionRecord
-from ..messages.vocabulary import Effort, SessionState
+from ..messages.vocabulary import Effort, SessionMode, SessionState
 from ..state.files import open_regular
 from ..state.session_machine import Seen
 
@@ -111,6 +111,8 @@ def _switched(event: Mapping[str, Any]) -> dict[str, Any]:
         found["model"] = model
     with contextlib.suppress(ValueError):
         found["effort"] = Effort(str(event.get("effort")))
+    with contextlib.suppress(ValueError):
+        found["mode"] = SessionMode(str(event.get("mode")))
     return found
 
 

@@ -48,6 +48,7 @@ REFUSALS: Final[Mapping[str, int]] = {
     "quota_full": REFUSED,
     "budget_spent": REFUSED,
     "no_such_limit": REFUSED,
+    "no_such_alarm": REFUSED,
     "verb_unsupported": REFUSED,
     "bad_cwd": REFUSED,
     "no_worktree": REFUSED,

@@ -80,10 +80,28 @@ def _invoke(arguments: list[str]) -> int:
     try:
         with cli.make_context("osrc", list(arguments)) as context:
             result = cli.invoke(context)
+            _mention_unwatched(context.obj)
     except click.exceptions.Exit as leaving:
         result = leaving.exit_code
     flush()
     return result if isinstance(result, int) else 0
+
+
+def _mention_unwatched(options: object) -> None:
+    """Name the jobs that run and nobody looks at, unless the command is to be quiet."""
+    from .place import home_root  # noqa: PLC0415 - see above
+
+    if getattr(options, "quiet", True):
+        return
+    path = home_root(os.environ, getattr(options, "home", None))
+    try:
+        some = os.stat(f"{path}/unwatched.json").st_size  # noqa: PTH116 - one system call
+    except OSError:
+        return
+    if some:
+        from .unwatched import mention  # noqa: PLC0415 - only where a job runs
+
+        mention(path)
 
 
 def _report(error: Exception, arguments: list[str]) -> int:

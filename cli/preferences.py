@@ -37,6 +37,11 @@ def flag(key: str) -> bool:
     return (given or "").strip().lower() in _YES
 
 
+def configured(key: str) -> bool:
+    """Whether config.toml sets this."""
+    return _has_config() and _load().is_set(key)
+
+
 def _load() -> Settings:
     from ..state.settings import Settings, config_file, read_config  # noqa: PLC0415 - see above
 

@@ -118,9 +118,12 @@ class Start:
             self._up = self._up or not self._task or state != "idle"  # a dialog of its own: to be looked at
 
 
-def steer(options: Globals, reach: Reach, found: Session, action: dict[str, Any]) -> int:
-    """Ask for one thing and print what became of it."""
-    given, events = give(reach, found, {"kind": "session.steer", "action": action})
+def steer(
+    options: Globals, reach: Reach, found: Session, action: dict[str, Any], *, environment: str | None = None
+) -> int:
+    """Ask for one thing and print what became of it. ``environment``: the caller's, where it matters who asks."""
+    asked = {"kind": "session.steer", "action": action}
+    given, events = give(reach, found, asked if environment is None else asked | {"environment": environment})
     return receipt(options, found, see(given, events), wait=False)
 
 

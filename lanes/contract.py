@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 from ..messages.job import ExitStatus
 from ..messages.lane_events import FailureKind, LaneEvent
@@ -150,6 +150,8 @@ class SessionTask:
     effort: Effort | None = None
     conversation: str | None = None
     """The CLI's own id of the conversation to go on with."""
+    fresh: str | None = None
+    """A UUID that nobody has used: for a new conversation, where its CLI lets somebody else name it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -353,6 +355,8 @@ class Lane:
     """Why skills go as text, where they do."""
     mcp: bool = False
     """Whether ``--with mcp=`` can be honoured: ``plan`` then heeds ``Task.servers``."""
+    servers: Callable[[Mapping[str, Mapping[str, Any]]], bytes] | None = None
+    """What ``{job}/mcp.json`` holds for these servers, where its program wants another form than Claude Code's."""
     resume: tuple[str, ...] = ()
     """The words of its command that take up a conversation, ``{conversation}`` among them; empty: it can't."""
     no_resume: str = "how its program takes up an earlier one by its id is not known here"

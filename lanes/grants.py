@@ -82,13 +82,16 @@ class Granted:
 def grant(skills: Sequence[Skill], servers: Sequence[Server], lane: Lane, caps: Caps, place: str) -> Granted | Refused:
     """Return what the lane's delegate gets. ``place`` stands for the job folder in the prompt."""
     if servers and not lane.mcp:
-        return _refused(f"the lane {lane.name} has no road for MCP servers", "claude, cc and ACP agents take them")
+        return _refused(
+            f"the lane {lane.name} has no road for MCP servers", "claude, cc, droid, copilot and ACP agents take them"
+        )
     made = _skills(skills, lane, caps, place)
     if isinstance(made, Refused) or not servers:
         return made
     names = tuple(server.name for server in servers)
-    config = {"mcpServers": {server.name: server.config for server in servers}}
-    file = PrivateFile(name=MCP_FILE, content=json.dumps(config, indent=1).encode())
+    config = {server.name: server.config for server in servers}
+    content = lane.servers(config) if lane.servers else json.dumps({"mcpServers": config}, indent=1).encode()
+    file = PrivateFile(name=MCP_FILE, content=content)
     notice = f"with MCP {', '.join(names)}: what a server does is its own affair, whatever the verb promises."
     return replace(made, files=(*made.files, file), servers=names, notices=(*made.notices, notice))
 

@@ -10,6 +10,9 @@ from .contract import ProbeFacts, Readiness, ReadinessLevel, Task
 ARGV_PROMPT_LIMIT = 16 * 1024
 """Bytes of a prompt that may ride in a command line; beyond it, stdin or a private file."""
 
+SERVER_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
+"""What may be a server's name in a command that lists names: it is read as nothing else."""
+
 NESTING = frozenset(
     {
         "CLAUDECODE",

@@ -32,6 +32,10 @@ class Talk(Protocol):
     events: list[Event]
     fatal: str | None
     """Why there can be no session, once that is known: the engine then gives up."""
+    listens: bool
+    """Whether ``logged`` is to be called."""
+    turn: int
+    """The entry whose turn runs; 0 without one."""
 
     def open(self) -> None:
         """Begin."""
@@ -39,6 +43,10 @@ class Talk(Protocol):
 
     def heard(self, message: Mapping[str, Any]) -> None:
         """Take one message."""
+        ...
+
+    def logged(self, line: str) -> None:
+        """Take a line of what it says on stderr, without control sequences."""
         ...
 
     def written(self, number: int) -> None:
@@ -65,6 +73,10 @@ class Talk(Protocol):
         """Switch the effort."""
         ...
 
+    def set_mode(self, number: int, mode: str) -> None:
+        """Switch what it may do without asking (a ``SessionMode`` word)."""
+        ...
+
 
 class BaseTalk:
     """What every conversation does: gather, tell states and deliveries, keep the open questions."""
@@ -76,6 +88,8 @@ class BaseTalk:
         self.events: list[Event] = []
         self.asked: dict[str, Ask] = {}
         """Open questions by request id, oldest first."""
+        self.listens = False
+        """Whether ``logged`` is to be called."""
         self.turn = 0
         """The entry whose turn runs; 0 without one."""
         self.fatal: str | None = None
@@ -98,6 +112,13 @@ class BaseTalk:
     def written(self, number: int) -> None:
         """What was sent has left us."""
         self.delivery(number, "written")
+
+    def logged(self, line: str) -> None:
+        """Take a line of what it says on stderr, without control sequences. Most say nothing of use there."""
+
+    def set_mode(self, number: int, mode: str) -> None:
+        """Refuse: most have none."""
+        self.delivery(number, "refused", f"this program has no mode {mode}: it lets nobody choose what it asks about")
 
     def named(self, *, model: str | None = None, conversation: str | None = None) -> None:
         """Tell a model or conversation when it is a new one."""

@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, TypeAdapter
 
+from .alarm import HeartbeatCommand
 from .base import Message
 from .fleet import ViewFleet
 from .group import FanoutRequest, GroupId
@@ -229,6 +230,7 @@ Command = Annotated[
     | LimitsClear
     | ViewLimits
     | ViewFleet
+    | HeartbeatCommand
     | SupervisorStatus
     | SupervisorStop,
     Field(discriminator="kind"),

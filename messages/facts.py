@@ -10,6 +10,14 @@ from typing import Annotated, Literal
 
 from pydantic import Field, TypeAdapter
 
+from .alarm import (
+    AlarmAcknowledged,
+    AlarmEnded,
+    AlarmRaised,
+    AlarmTold,
+    HeartbeatArmed,
+    HeartbeatStopped,
+)
 from .base import Observation
 from .group import FanoutAccepted, FanoutCancelRequested, FanoutEnded, FanoutMemberReleased
 from .history import HistoryImported
@@ -294,6 +302,12 @@ Fact = Annotated[
     | QuotaCleared
     | QuotaExhausted
     | GaugesRead
+    | AlarmRaised
+    | AlarmTold
+    | AlarmAcknowledged
+    | AlarmEnded
+    | HeartbeatArmed
+    | HeartbeatStopped
     | SupervisorStarted
     | SupervisorStopped
     | StoreRebuilt

@@ -22,6 +22,7 @@ class RefusalCode(StrEnum):
     QUOTA_FULL = "quota_full"
     BUDGET_SPENT = "budget_spent"
     NO_SUCH_LIMIT = "no_such_limit"
+    NO_SUCH_ALARM = "no_such_alarm"
     VERB_UNSUPPORTED = "verb_unsupported"
     BAD_CWD = "bad_cwd"
     NO_WORKTREE = "no_worktree"

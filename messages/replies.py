@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, TypeAdapter
 
+from .alarm import BearingsView, HeartbeatState
 from .base import Observation
 from .commands import Hello
 from .facts import Entry
@@ -273,6 +274,8 @@ Reply = Annotated[
     | FleetView
     | AdviceView
     | OutcomeKept
+    | HeartbeatState
+    | BearingsView
     | HistoryKept
     | SupervisorState
     | Stopping

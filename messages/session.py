@@ -13,7 +13,7 @@ from pydantic import Field, StringConstraints
 
 from .base import Message, Observation
 from .job import Identity, JobId, Label, LaneName, ModelName, TokenUsage
-from .vocabulary import Effort, SessionState
+from .vocabulary import Effort, SessionMode, SessionState
 
 SessionId = JobId
 """Minted like a job's; the two never meet, because both are unguessable."""
@@ -75,13 +75,22 @@ class SetEffort(Message):
     effort: Effort
 
 
+class SetMode(Message):
+    """Switch what it may do without asking. Declined while it works."""
+
+    op: Literal["mode"] = "mode"
+    mode: SessionMode
+    yolo: bool = False
+    """The person said so: without it no mode is set in which it may do more than before."""
+
+
 class Interrupt(Message):
     """End its turn; the session stays."""
 
     op: Literal["interrupt"] = "interrupt"
 
 
-Steering = Annotated[Answer | SetModel | SetEffort | Interrupt, Field(discriminator="op")]
+Steering = Annotated[Answer | SetModel | SetEffort | SetMode | Interrupt, Field(discriminator="op")]
 
 
 Pin = Literal["kept", "drifted", "unknown"]
@@ -103,6 +112,8 @@ class SessionRecord(Observation):
     model_pin: Pin | None = None
     """None where no model was asked for."""
     effort: Effort | None = None
+    mode: SessionMode | None = None
+    """What was set since its program was started; None: as it was started, it asks."""
     cwd: str
     captain: str = ""
     local: bool = False
@@ -167,6 +178,7 @@ class SessionSteer(Message):
     session: SessionId
     send_id: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_.:-]{1,64}$")]
     action: Steering
+    environment: str = Field(default="", repr=False)
 
 
 class SessionRelaunch(Message):
@@ -237,7 +249,7 @@ class SessionGiven(Observation):
     session_id: SessionId
     number: int
     send_id: str
-    op: Literal["send", "answer", "model", "effort", "interrupt"]
+    op: Literal["send", "answer", "model", "effort", "mode", "interrupt"]
     text: str | None = None
     """Cut to a few thousand characters, secrets masked."""
     chars: int = 0
@@ -264,6 +276,7 @@ class SessionObserved(Observation):
     model_pin: Pin | None = None
     """Where that changed."""
     effort: Effort | None = None
+    mode: SessionMode | None = None
     conversation: str | None = None
     turns: int = 0
 

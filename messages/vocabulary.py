@@ -124,6 +124,24 @@ class FailureKind(StrEnum):
     TASK = "task"
 
 
+class SessionMode(StrEnum):
+    """What a live session may do without asking the person."""
+
+    PLAN = "plan"
+    """It reads and plans."""
+    ASK = "ask"
+    """It asks before it changes anything: what every session starts with."""
+    EDITS = "edits"
+    """It changes files in its folder without asking."""
+    YOLO = "yolo"
+    """It asks nothing."""
+
+    @property
+    def escalates(self) -> bool:
+        """Whether it may do more unasked than a session may as it was started."""
+        return self in (SessionMode.EDITS, SessionMode.YOLO)
+
+
 class SessionState(StrEnum):
     """Every state a session can be in; the transitions are in ``state/session_machine.py``."""
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from typing import Any, assert_never
 
+from ..messages.alarm import AlarmFact
 from ..messages.facts import (
     ChildCrashed,
     Fact,
@@ -55,8 +56,8 @@ def apply(record: JobRecord | None, fact: Fact, at: float) -> JobRecord | None: 
 
     Never raises. The same object comes back when nothing changed. The fact must be of the record's job.
     """
-    if isinstance(fact, SessionFact | LoopFact):
-        return record  # not of a job: ``session_records.py``, ``loop_records.py``
+    if isinstance(fact, SessionFact | LoopFact | AlarmFact):
+        return record  # not of a job: ``session_records.py``, ``loop_records.py``, ``alarms_store.py``
     match fact:
         case JobAccepted():
             return fact.record if record is None else record

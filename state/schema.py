@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .errors import StateError, printable
 
-SCHEMA = 6
+SCHEMA = 7
 
 
 def newer(path: str, found: int) -> StateError:

@@ -15,6 +15,8 @@ from enum import Enum, auto
 
 from ..messages.vocabulary import SessionState
 
+MOST_HOLDERS = 5
+"""So many holders of one program that died are replaced; then its session is lost like any other."""
 TICKS_TO_LOSE = 2
 """So many looks in a row that find no holder make a session lost: one may fall between two processes."""
 
@@ -32,6 +34,8 @@ class Effect(Enum):
     """Journal the end."""
     LAUNCH = auto()
     """Ask for a holder of the machine's attempt."""
+    HOLD_AGAIN = auto()
+    """Journal the machine's attempt, and ask for a holder that joins the program that still runs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +64,11 @@ class Missing:
 
 
 @dataclass(frozen=True, slots=True)
+class Orphaned:
+    """As ``Missing``, but its program runs on in a terminal that another holder can join."""
+
+
+@dataclass(frozen=True, slots=True)
 class Over:
     """The exit record of this attempt is there: the delegate has ended, or never began."""
 
@@ -81,7 +90,7 @@ class Relaunched:
     attempt: int
 
 
-Event = Seen | StopAsked | Present | Missing | Over | TreeGone | Relaunched
+Event = Seen | StopAsked | Present | Missing | Orphaned | Over | TreeGone | Relaunched
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +102,8 @@ class SessionMachine:
     attempt: int = 1
     missed: int = 0
     """Looks in a row that found no holder."""
+    joined: int = 0
+    """Holders that took over a program whose own had died."""
     cause: str | None = None
     """Why it is being ended, once it is."""
     end: SessionState | None = None
@@ -115,6 +126,7 @@ _LIVE: Mapping[type[Event], frozenset[SessionState]] = {
     StopAsked: _STAYS,
     Present: _STAYS,
     Missing: _STAYS,
+    Orphaned: frozenset({SessionState.STARTING}),
     Over: _STAYS,
     TreeGone: _ENDS,
 }
@@ -122,6 +134,7 @@ _OVER: Mapping[type[Event], frozenset[SessionState]] = {
     StopAsked: _STAYS,
     Present: _STAYS,
     Missing: _STAYS,
+    Orphaned: _STAYS,
     Over: _STAYS,
     TreeGone: _STAYS,
     Relaunched: frozenset({SessionState.STARTING}),
@@ -164,6 +177,8 @@ def _live(machine: SessionMachine, event: Event) -> Step:  # noqa: PLR0911 - one
             return replace(machine, missed=0), ()
         case Missing():
             return _missing(machine)
+        case Orphaned():
+            return _orphaned(machine)
         case Over():
             return _ending(machine, SessionState.EXITED, machine.cause or event.reason, event.exit_code)
         case TreeGone(survivors=survivors):
@@ -184,6 +199,15 @@ def _missing(machine: SessionMachine) -> Step:
     if machine.cause is not None:  # its end was asked for, and it is not there: nothing was lost
         return _ending(machine, SessionState.EXITED, machine.cause, None)
     return _ending(machine, SessionState.LOST, "its holder died", None)
+
+
+def _orphaned(machine: SessionMachine) -> Step:
+    if machine.end is not None or machine.cause is not None or machine.joined >= MOST_HOLDERS:
+        return _missing(machine)
+    if machine.missed + 1 < TICKS_TO_LOSE:
+        return replace(machine, missed=machine.missed + 1), ()
+    again = SessionMachine(attempt=machine.attempt + 1, joined=machine.joined + 1)
+    return again, (Effect.HOLD_AGAIN,)
 
 
 def _ending(machine: SessionMachine, end: SessionState, reason: str, exit_code: int | None) -> Step:

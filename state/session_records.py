@@ -72,6 +72,7 @@ def _launching(attempt: int) -> dict[str, Any]:
         "ending": None,
         "exit_code": None,
         "note": None,
+        "mode": None,
     }
 
 
@@ -81,6 +82,7 @@ def _observed(record: SessionRecord, fact: SessionObserved) -> dict[str, Any]:
         "model": fact.model,
         "model_pin": fact.model_pin,
         "effort": fact.effort,
+        "mode": fact.mode,
         "conversation": fact.conversation,
     }
     return {"turns": max(record.turns, fact.turns)} | {name: value for name, value in seen.items() if value is not None}

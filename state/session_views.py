@@ -12,7 +12,7 @@ Look = Callable[[int, float, str], str]
 
 _COPIED = (
     "session_id", "name", "label", "lane", "vehicle", "transport", "model", "model_observed", "model_pin", "effort",
-    "cwd", "captain", "state", "evidence", "started", "ended", "conversation", "turns", "given", "attempt",
+    "mode", "cwd", "captain", "state", "evidence", "started", "ended", "conversation", "turns", "given", "attempt",
     "continues", "reason", "exit_code", "note",
 )  # fmt: skip
 _ENDED = frozenset(state.value for state in SessionState if state.ended)

@@ -173,7 +173,20 @@ _WATCHDOG = (
     _number("fg_timeout", None, "hard cap of foreground jobs; timeout is used", effective=False),
     _number("fg_teardown", 45, "bound on ending a foreground job", effective=False),
     _flag("reconcile_read_only", False, "looking never writes; it never does", effective=False),
-    _number("unwatched_after", 120, "a running job that nobody looks at is mentioned", effective=False),
+)
+
+_HEARTBEAT = (
+    _flag("fleet_supervision", True, "watch jobs and sessions from the first one on, and wake whoever is to be woken"),
+    _flag("heartbeat_disabled", False, "never do"),
+    _text("heartbeat_wake", "command for sh that is run when something needs you: $1 a summary, the event on stdin"),
+    _flag("heartbeat_wake_digest", True, "also run it with a digest when the picture has changed"),
+    _number("heartbeat_wake_timeout", 20, "bound on that command"),
+    _number("heartbeat_cadence", 300, "time between two digests"),
+    _text("heartbeat_sink", "existing file, FIFO or terminal that events are appended to, a line each"),
+    _text("heartbeat_webhook", "https address that events are posted to"),
+    Setting("heartbeat_webhook_secret", "text", None, "key that signs what is posted to it", secret=True),
+    _flag("heartbeat_desktop", False, "also show a notice on the desktop"),
+    _number("unwatched_after", 120, "a running job that nobody has looked at for so long is mentioned; 0: never"),
 )
 
 _CREWS = (
@@ -316,6 +329,7 @@ SETTINGS: Mapping[str, Setting] = {
         *_GATE,
         *_SUPERVISOR,
         *_WATCHDOG,
+        *_HEARTBEAT,
         *_CREWS,
         *_LOOKING,
         *_GRANTS,

@@ -20,13 +20,14 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from ..messages.alarm import AlarmFact
 from ..messages.facts import Entry, Fact, GaugesRead, JobAccepted, JobEnded, JobHopped, JobOutcome, JobRemoved
 from ..messages.group import GroupFact
 from ..messages.history import HistoryImported
 from ..messages.job import JobRecord
 from ..messages.loop import LoopFact
 from ..messages.session import LimitsObserved, SessionFact, SessionRecord, SessionRemoved, SessionSpent
-from . import groups_store, history_store, ledger_store, limits_store, outcomes
+from . import alarms_store, groups_store, history_store, ledger_store, limits_store, outcomes
 from .errors import DamagedStore, from_os_error, printable
 from .files import FILES, Files
 from .reader import Reader, refuse_irregular
@@ -99,8 +100,7 @@ class Store:
                     continue  # an actor that crashed after it had said so: its successor judged anew
                 shown = public(fact)
                 job_id = getattr(fact, "job_id", None)
-                owner = job_id or next((one for name in _OWNERS if (one := getattr(fact, name, None))), None)
-                cursor = self._db.execute(_INSERT_FACT, (at, owner, fact.kind, shown.model_dump_json()))
+                cursor = self._db.execute(_INSERT_FACT, (at, _owner(fact), fact.kind, shown.model_dump_json()))
                 entries.append(Entry.model_construct(seq=cursor.lastrowid or 0, at=at, fact=shown))
                 self._count(fact, at)
                 self._fold(fact, job_id, at)
@@ -113,6 +113,8 @@ class Store:
         """Update the table of whatever a fact is about."""
         if isinstance(fact, SessionFact):
             self._update_session(fact, at)
+        elif isinstance(fact, AlarmFact):
+            alarms_store.keep(self._db, fact, at)
         elif isinstance(fact, GroupFact):
             groups_store.keep(self._db, fact, at)
         elif isinstance(fact, LoopFact):
@@ -314,6 +316,13 @@ class Store:
         self._db.execute("INSERT INTO migrations (number, name, at) VALUES (?, ?, ?)", (number, name, now))
         self._db.execute(f"PRAGMA user_version = {number}")
         self._db.execute("COMMIT")
+
+
+def _owner(fact: Fact) -> str | None:
+    """Return the job, session, group or loop that a fact is listed with."""
+    if isinstance(fact, AlarmFact):
+        return alarms_store.owner(fact)
+    return next((one for name in ("job_id", *_OWNERS) if (one := getattr(fact, name, None))), None)
 
 
 def public(fact: Fact) -> Fact:

@@ -34,6 +34,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--verb", type=Verb, required=True)
     parser.add_argument("--model")
     parser.add_argument("--mcp-config", help="a file with the servers that the agent is to use")
+    parser.add_argument("--quiet", type=float, help="longest wait for its first word after the prompt, seconds")
     parser.add_argument("agent", nargs="+", help="the agent's command, after --")
     return parser
 
@@ -72,7 +73,9 @@ async def _run(options: argparse.Namespace, prompt: str, emitter: Emitter) -> in
         emitter.emit({"type": "end", "ok": False, "failure": "launch", "message": message})
         await agent.end()
         return 1
-    session = Session(agent, options.verb, emitter, model=options.model, servers=options.mcp_config)
+    session = Session(
+        agent, options.verb, emitter, model=options.model, servers=options.mcp_config, quiet_s=options.quiet
+    )
     turn = asyncio.ensure_future(session.ask(prompt))
     running.append((session, turn))
     if stopped:

@@ -19,6 +19,7 @@ from ...lanes import failures
 from ...lanes.values import as_object
 from ...lanes.vehicles.acp import policy
 from ...lanes.vehicles.acp.updates import PHRASES, Turn, failure_of
+from ...lanes.vehicles.acp.waiting import silent, spent
 from ...messages.lane_events import FailureKind
 from ...messages.vocabulary import Verb
 from .acp_pipe import AgentPipe
@@ -28,6 +29,8 @@ from .emit import Emitter
 READY_S = 90.0
 """How long an agent may take for each step before its turn (opencode 1.18 needs 15 s)."""
 
+LOOK_S = 1.0
+"""How often it is looked whether an agent that has not begun ever will."""
 SET_MODEL = "session/set_model"
 """Older than the library's own table; gemini 0.61 and droid 0.215 take it."""
 
@@ -47,10 +50,23 @@ class _CantError(Exception):
 class Session:
     """Drives one agent through one turn."""
 
-    def __init__(
-        self, agent: Agent, verb: Verb, emitter: Emitter, *, model: str | None = None, servers: str | None = None
+    def __init__(  # noqa: PLR0913 - by name
+        self,
+        agent: Agent,
+        verb: Verb,
+        emitter: Emitter,
+        *,
+        model: str | None = None,
+        servers: str | None = None,
+        quiet_s: float | None = None,
     ) -> None:
-        """``servers`` is the path of a file of MCP servers, in Claude's form."""
+        """``servers`` is the path of a file of MCP servers, in Claude's form.
+
+        ``quiet_s`` is how long it may say nothing at all after the prompt; None: for ever.
+        """
+        self._quiet_s = quiet_s
+        self._heard = asyncio.Event()
+        """Whether its turn has begun: it said something, or asked."""
         self.turn = Turn()
         self._agent, self._verb, self._emitter = agent, verb, emitter
         self._model, self._servers = model, servers
@@ -70,7 +86,7 @@ class Session:
             if self._canceled:
                 raise Stopped
             words = {"sessionId": self._session, "prompt": [{"type": "text", "text": prompt}]}
-            result = await self._request(AGENT_METHODS["session_prompt"], words, None)
+            result = await self._prompted(words)
         except _CantError as error:
             return self._failed(error.failure, str(error))
         except RequestError as error:
@@ -84,6 +100,34 @@ class Session:
         lines = self.turn.end(result, canceled=self._canceled)
         self._emitter.emit_all(lines)
         return bool(lines[-1]["ok"])
+
+    async def _prompted(self, words: Mapping[str, Any]) -> object:
+        """Return the answer to the prompt; give up on an agent that has not begun, and says why or says nothing."""
+        asked = asyncio.ensure_future(self._request(AGENT_METHODS["session_prompt"], words, None))
+        watching = asyncio.ensure_future(self._hopeless())
+        try:
+            await asyncio.wait({asked, watching}, return_when=asyncio.FIRST_COMPLETED)
+            if not asked.done() and (given_up := watching.result()) is not None:
+                raise given_up
+            return await asked
+        finally:
+            watching.cancel()
+            asked.cancel()
+
+    async def _hopeless(self) -> _CantError | None:
+        """Return why the turn will not begin, or None once it has."""
+        loop = asyncio.get_running_loop()
+        begun, seen = loop.time(), self._agent.written
+        while not self._heard.is_set():
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._heard.wait(), LOOK_S)
+                return None
+            lines, seen = self._agent.said_since(seen), self._agent.written
+            if (words := next(filter(None, map(spent, lines)), None)) is not None:
+                return _CantError(FailureKind.PLAN_LIMIT, words)
+            if self._quiet_s is not None and loop.time() - begun > self._quiet_s:
+                return _CantError(FailureKind.TRANSPORT, silent(self._agent.name, self._quiet_s))
+        return None
 
     async def cancel(self) -> None:
         """Ask the agent to stop its turn."""
@@ -148,7 +192,10 @@ class Session:
         """Answer what the agent asks of us."""
         given = as_object(params)
         if method == CLIENT_METHODS["session_update"]:
-            self._emitter.emit_all(self.turn.update(given.get("update")))
+            lines = self.turn.update(given.get("update"))
+            if lines:
+                self._heard.set()
+            self._emitter.emit_all(lines)
             return None
         if method == CLIENT_METHODS["session_request_permission"]:
             return self._permission(given)
@@ -158,6 +205,7 @@ class Session:
 
     def _permission(self, given: Mapping[str, Any]) -> object:
         call = given.get("toolCall")
+        self._heard.set()
         if self._canceled:
             return {"outcome": {"outcome": "cancelled"}}
         option, granted = policy.choose(self._verb, self.turn.kind_of(call), given.get("options"))

@@ -7,6 +7,7 @@ import contextlib
 import os
 from collections.abc import Sequence
 
+from ...lanes.framing import clean_line
 from ...messages.job import Identity
 from ...state.identity import identify
 from ..tree import JOB_VARIABLE, end_tree
@@ -30,6 +31,8 @@ class Agent:
         self.process = process
         self.name = name
         self._tail = b""
+        self.written = 0
+        """Bytes that it has written to stderr."""
         found = identify(process.pid)
         self._identity = Identity.model_validate(found) if found is not None else None
         self._copying = asyncio.ensure_future(self._copy_err())
@@ -54,6 +57,11 @@ class Agent:
             await asyncio.wait_for(asyncio.shield(self._copying), 0.5)
         return self._tail.decode("utf-8", "replace").strip()
 
+    def said_since(self, place: int) -> list[str]:
+        """Return the lines of stderr since so many bytes, as far as they are still here."""
+        new = min(self.written - place, len(self._tail))
+        return [clean_line(line) for line in self._tail[len(self._tail) - new :].splitlines()] if new else []
+
     async def end(self) -> None:
         """Wait a little for it to leave by itself, then end its whole tree."""
         with contextlib.suppress(TimeoutError):
@@ -67,5 +75,6 @@ class Agent:
         reader = self.process.stderr
         while reader is not None and (chunk := await reader.read(1 << 16)):
             self._tail = (self._tail + chunk)[-ERR_TAIL:]
+            self.written += len(chunk)
             with contextlib.suppress(OSError):
                 os.write(2, chunk)

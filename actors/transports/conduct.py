@@ -179,6 +179,10 @@ class Conduct:
         """No CLI of those that are known switches it for one session only by a command that is."""
         self._deliver(number, "refused", f"effort {effort} is chosen when it is started: relaunch it with that")
 
+    def set_mode(self, number: int, mode: str) -> None:
+        """Keys that go through modes say nothing of where they end: a person presses them."""
+        self._deliver(number, "refused", f"mode {mode} is set by its own keys in a terminal: osrc session attach")
+
     def _free(self, number: int) -> bool:
         if self._job is None:
             return True

@@ -126,6 +126,10 @@ class Engine(Protocol):
         """Switch the effort (an ``Effort`` word)."""
         ...
 
+    def set_mode(self, number: int, mode: str) -> None:
+        """Switch what it may do without asking (a ``SessionMode`` word)."""
+        ...
+
     def close(self) -> None:
         """Ask the delegate to leave (close its stdin, its own exit command). It may not: the holder ends its tree."""
         ...
@@ -149,5 +153,6 @@ ENGINES: Mapping[str, str] = {
     "pi": "piped:PiEngine",
     "acp": "piped:AcpEngine",
     "pty": "pty:PtyEngine",
+    "tmux": "pty_tmux:TmuxEngine",
 }
 """The word in a launch → module in this package and class. Loaded by the one holder that needs it."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 
 from ...lanes.framing import LineFramer, LongLine, clean_line
@@ -13,6 +14,10 @@ from .engine import Stage
 
 NOISE = 20
 """Most lines that were no message and are told."""
+LOG_LOOK_S = 1.0
+"""How often a delegate's stderr is looked at while a turn runs, where its talk listens to it."""
+LOG_PIECE = 1 << 18
+LOG_LINE = 64 * 1024
 
 
 class PipedEngine:
@@ -25,6 +30,10 @@ class PipedEngine:
         self._child = Child(stage, self._heard)
         self._lines = LineFramer(MESSAGE_CAP)
         self._noise = 0
+        self._log = LineFramer(LOG_LINE)
+        self._log_at = 0
+        """Bytes of ``err.log`` that were seen."""
+        self._listening = False
 
     @property
     def pid(self) -> int | None:
@@ -41,6 +50,10 @@ class PipedEngine:
         """Begin a turn."""
         self._talk.send(number, text)
         self._flush(number)
+        if self._talk.listens and not self._listening:
+            self._listening = True
+            self._log_at = max(self._log_at, self._log_size())  # what it said before is of no turn
+            self._stage.loop.later(LOG_LOOK_S, self._listen)
 
     def answer(self, number: int, choice: str, request: str | None) -> None:
         """Answer what is asked."""
@@ -62,9 +75,40 @@ class PipedEngine:
         self._talk.set_effort(number, effort)
         self._flush()
 
+    def set_mode(self, number: int, mode: str) -> None:
+        """Switch what it may do without asking."""
+        self._talk.set_mode(number, mode)
+        self._flush()
+
     def close(self) -> None:
         """Close its stdin, behind what is still to be written."""
         self._child.write(b"", self._child.close_stdin)
+
+    def _listen(self) -> None:
+        """Look at what came on stderr, as long as a turn runs."""
+        for line in self._log.split(self._log_piece()):
+            if isinstance(line, bytes):
+                self._talk.logged(clean_line(line))
+        self._flush()
+        self._listening = self._talk.turn != 0
+        if self._listening:
+            self._stage.loop.later(LOG_LOOK_S, self._listen)
+
+    def _log_piece(self) -> bytes:
+        try:
+            with open(f"{self._stage.folder}/err.log", "rb") as file:
+                file.seek(self._log_at)
+                data = file.read(LOG_PIECE)
+        except OSError:
+            return b""
+        self._log_at += len(data)
+        return data
+
+    def _log_size(self) -> int:
+        try:
+            return os.stat(f"{self._stage.folder}/err.log").st_size
+        except OSError:
+            return 0
 
     def _heard(self, data: bytes) -> None:
         for line in self._lines.split(data) if data else self._lines.rest():

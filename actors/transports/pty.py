@@ -10,6 +10,7 @@ import contextlib
 import os
 import socket
 import time
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...lanes.screens.classify import classify
@@ -72,8 +73,10 @@ class PtyEngine:
         for name in ("COLUMNS", "LINES", "NO_COLOR", "TMUX", "TMUX_PANE"):
             env.pop(name, None)
         umask = int(launch.get("umask") or 0o077)
-        self._process = spawn(launch["argv"], env, launch["cwd"], (self._columns, self._rows), umask)
+        self._process = self.spawn(launch["argv"], env, launch["cwd"], (self._columns, self._rows), umask)
         self.pid = self._process.pid
+        if (named := (launch.get("options") or {}).get("conversation")) is not None:
+            self._stage.emit({"type": "start", "conversation": str(named)})
         self._record = record_for(self._cli, env, str(launch["cwd"]), self.pid, time.time())
         if self._version is None:
             self._asked = VersionAsked(self._loop, launch["argv"][0], env, self._told_version)
@@ -85,6 +88,12 @@ class PtyEngine:
             self._loop.later(_ASK_S, self._poll)
         self._loop.later(_WAIT_S, self._check)
         self._look_in(_BUSY_LOOK_S)
+
+    def spawn(
+        self, argv: Sequence[str], env: Mapping[str, str], cwd: str, size: tuple[int, int], umask: int
+    ) -> TerminalProcess:
+        """Start the program in a terminal. Raises EngineError."""
+        return spawn(argv, env, cwd, size, umask)
 
     def _told_version(self, text: str) -> None:
         self._asked = None
@@ -154,6 +163,11 @@ class PtyEngine:
     def set_effort(self, number: int, effort: str) -> None:
         """Switch through its own command."""
         self._conduct.set_effort(number, effort)
+        self._look_in(0.0)
+
+    def set_mode(self, number: int, mode: str) -> None:
+        """Say that nobody but the person does that here."""
+        self._conduct.set_mode(number, mode)
         self._look_in(0.0)
 
     def attach(self, connection: socket.socket, rows: int, columns: int) -> None:

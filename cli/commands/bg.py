@@ -14,6 +14,7 @@ from ..reach import Reach
 from ..render.plan import banner, disclosure, plan_lines
 from ..submit import Reply, job_request, submit
 from ..task import read_task
+from ..unwatched import supervise
 
 _VERBS = ("run", "explore", "research", "edit", "yolo")
 
@@ -63,6 +64,8 @@ def detach_request(options: Globals, reach: Reach, request: dict[str, Any], *, d
     if not options.quiet:
         say(banner(plan))
         say(f"watch it: osrc watch {job_id}   wait: osrc wait {job_id}   answer: osrc result {job_id}")
+    if not reach.in_process:
+        supervise(reach.root, quiet=options.quiet)
     _stay(reach, job_id)
     return 0
 

@@ -22,6 +22,7 @@ from ..render.plain import one_line
 from ..submit import job_request
 from ..submit_group import submit_group
 from ..task import checked, read_task
+from ..unwatched import supervise
 
 VERBS = ("run", "explore", "research", "edit", "yolo")
 TASKS = "outsourcerer.fanout.tasks"
@@ -168,6 +169,8 @@ def _accepted(options: Globals, reach: Reach, group: Group, *, waits: bool) -> i
         say(f"wait: osrc fanout wait {group_id}   all results: osrc fanout collect {group_id}")
     for one in group["refused"]:
         say(f"refused: {one['label']}: {one_line(str(one['message']), 300)}")
+    if not (waits or reach.in_process):
+        supervise(reach.root, quiet=options.quiet)
     if waits:
         return _wait(options, reach, group_id, None, final=options.json)
     if reach.in_process:

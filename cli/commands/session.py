@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from ...messages.vocabulary import Effort
+from ...messages.vocabulary import Effort, SessionMode
 from .. import exit_codes
 from .. import session_parts as parts
 from ..errors import CliError
@@ -22,6 +22,7 @@ from ..session_giving import give, see, see_end
 from ..sessions import captain, listed, live, meant, named
 from ..submit import environment, folder_of, lane_of, word_of
 from ..task import read_task
+from ..unwatched import supervise
 from .session_claims import claim, release, reply
 
 STOP_S = 30.0
@@ -90,6 +91,8 @@ def start(options: Globals, /, words: tuple[str, ...], **flags: Any) -> int:  # 
         say(leaves)
     if not options.quiet:
         say(banner(plan))
+    if not reach.in_process:
+        supervise(reach.root, quiet=options.quiet)
     return parts.started(options, reach, dict(reply["session"]), detach=flags["detach"], task=task is not None)
 
 
@@ -207,9 +210,34 @@ def effort(options: Globals, words: tuple[str, ...]) -> int:
         raise click.UsageError(f"{word[:40]!r} is no effort: {', '.join(known.value for known in Effort)}.")
     reach = Reach(options)
     found = meant(reach, words[0] if len(words) == 2 else None)
-    if found["transport"] != "pty":
+    if found["transport"] not in ("pty", "tmux"):
         return parts.steer(options, reach, found, {"op": "effort", "effort": word})
     return _anew(options, reach, found, word)
+
+
+@session.command("mode", cls=Command)
+@click.argument("words", metavar="[NAME] [MODE]", nargs=-1)
+@click.option("--yolo", is_flag=True, help="You mean it: it may change things without asking you.")
+@click.pass_obj
+def mode(options: Globals, words: tuple[str, ...], yolo: bool) -> int:
+    """Switch what a session may do without asking; without MODE, print it.
+
+    plan: it reads and plans. ask: it asks before it changes anything, as every session does at first. edits: it changes
+    files in its folder unasked. yolo: it asks nothing. The last two need --yolo. What its program has no mode for, or
+    does not grant, is refused with the reason; a session in a terminal has its own keys. Declined while it works.
+    """
+    known = [word.value for word in SessionMode]
+    reach = Reach(options)
+    token, wanted = (words[0], None) if len(words) == 1 and words[0] not in known else parts.split(reach, words)
+    found = meant(reach, token)
+    if wanted is None:
+        now = found["mode"] or SessionMode.ASK.value
+        answer_json({"name": found["name"], "mode": now}) if options.json else answer(now)
+        return exit_codes.DONE
+    if wanted not in known:
+        raise click.UsageError(f"{wanted[:40]!r} is no mode: {', '.join(known)}.")
+    action = {"op": "mode", "mode": wanted, "yolo": yolo}
+    return parts.steer(options, reach, found, action, environment=environment())
 
 
 @session.command("interrupt", cls=Command)

@@ -43,6 +43,7 @@ TESTED: Mapping[str, tuple[str, ...]] = {
 }
 """Program → versions that were driven over ACP, end to end."""
 
+FIRST_OUTPUT_S = 240.0
 COMMAND_CHARS = 500
 """So that the lane's name still fits where names do."""
 
@@ -86,7 +87,7 @@ def plan(words: tuple[str, ...], task: Task, host: Host) -> Launch | Refused:
     program = _program(words, host)
     if program is None:
         return missing_program(words[0], f"Install {words[0]}, or name it by an absolute path.")
-    return launch(task, host, (program, *words[1:]))
+    return launch(task, host, (program, *words[1:]), first_output_s=FIRST_OUTPUT_S)
 
 
 def session(words: tuple[str, ...], task: SessionTask, host: Host) -> SessionLaunch | Refused:
@@ -138,7 +139,7 @@ LANE = Lane(
     wall=Wall.OURS,
     billing=Billing(kind="unknown", pool="acp", words="its cost is the agent's own affair: not known here"),
     # A slow agent needs fifteen seconds to be ready, and its model may think for minutes.
-    liveness=Liveness(first_output_s=240.0),
+    liveness=Liveness(first_output_s=FIRST_OUTPUT_S),
     # Many of them read nothing outside of their folder (gemini 0.61): skills go as text.
     mcp=True,
     no_resume="an agent has to be started anew for each job",

@@ -7,6 +7,7 @@ from ..catalog.pools import OPENAI_KEY
 from ..contract import Host, SessionLaunch, SessionTask
 from ..launching import NESTING, missing_program
 from ..vehicles.codex_cli.argv import BINARY, INSTALL, effort_word
+from ..vehicles.codex_cli.retries import log_words
 
 
 def native(task: SessionTask, host: Host) -> SessionLaunch | Refused:
@@ -25,6 +26,7 @@ def native(task: SessionTask, host: Host) -> SessionLaunch | Refused:
         argv=(program, "app-server"),
         engine="codex",
         options={"model": task.model, "effort": effort, "conversation": task.conversation, "cwd": task.cwd},
+        env_set=log_words(host.environment),
         env_strip=NESTING,
         notices=tuple(notices),
         billing=OPENAI_KEY if by_key else None,

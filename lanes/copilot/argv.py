@@ -13,7 +13,7 @@ from ...messages.vocabulary import Effort, Verb
 from ..catalog.pools import OWN_PROVIDER
 from ..contract import Host, Launch, Posture, PrivateFile, Task
 from ..launching import NESTING, missing_program, prompt_bytes, resumed
-from .servers import without_servers
+from .servers import with_servers, without_servers
 
 BINARY = "copilot"
 INSTALL = "Install GitHub Copilot CLI: npm install -g @github/copilot, then: copilot login"
@@ -26,7 +26,8 @@ VERBS: Mapping[Verb, Posture] = {
 }
 """No ``research``: the sandbox of 1.0.102 holds shell commands only, not the file edits beside them."""
 
-_READ_ONLY = ("--available-tools=view,grep,glob", "--deny-tool=write", "--deny-tool=shell")
+_READ_TOOLS = ("view", "grep", "glob")
+_READ_ONLY = ("--deny-tool=write", "--deny-tool=shell")
 _PERMISSIONS: Mapping[Verb, tuple[str, ...]] = {
     Verb.RUN: _READ_ONLY,
     Verb.EXPLORE: _READ_ONLY,
@@ -35,7 +36,8 @@ _PERMISSIONS: Mapping[Verb, tuple[str, ...]] = {
 }
 """Read-only is ``--available-tools``: "Tool 'bash' does not exist." It holds even where the environment
 says COPILOT_ALLOW_ALL. What is not allowed is refused, for nobody is there to be asked: under ``edit``
-that is every path outside the work tree and the temporary folder, and every MCP server's tool."""
+that is every path outside the work tree and the temporary folder, and every tool of an MCP server that nobody
+granted."""
 
 EFFORTS: Mapping[Effort, str] = {
     Effort.MINIMAL: "minimal",
@@ -82,9 +84,11 @@ def plan(task: Task, host: Host) -> Launch | Refused:
     prompt = prompt_bytes(task.prompt)
     if isinstance(prompt, Refused):
         return prompt
-    closed = without_servers(host)
+    closed, opened = without_servers(host, task.servers), with_servers(task.servers)
     if isinstance(closed, Refused):
         return closed
+    if isinstance(opened, Refused):
+        return opened
     argv = [
         program,
         "--output-format",
@@ -92,8 +96,10 @@ def plan(task: Task, host: Host) -> Launch | Refused:
         "--no-auto-update",
         "--no-ask-user",
         *resumed(task, RESUME),
+        *((f"--available-tools={','.join((*_READ_TOOLS, *task.servers))}",) if task.verb.read_only else ()),
         *_PERMISSIONS[task.verb],
         *closed,
+        *opened,
     ]
     if task.model is not None:
         argv += ["--model", task.model]

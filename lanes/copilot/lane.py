@@ -12,7 +12,7 @@ from ..failures import classify
 from ..launching import cli_readiness
 from .argv import BINARY, INSTALL, PROVIDER, REPORT, RESUME, VERBS, plan
 from .events import CopilotParser
-from .servers import OWN_SERVERS
+from .servers import OWN_SERVERS, granted
 from .session import over
 from .terminal import terminal
 
@@ -72,6 +72,8 @@ LANE = Lane(
     own_servers=OWN_SERVERS,
     skills=Road.BUNDLE,
     own=credentials.COPILOT,
+    mcp=True,
+    servers=granted,
     plan=plan,
     parser=parser,
     classify=classify,

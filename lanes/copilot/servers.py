@@ -7,9 +7,12 @@ that they trust. The list is Copilot's own, which knows of all three and starts 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
+from typing import Any
 
 from ...messages.refusals import RefusalCode, Refused
 from ..contract import Host, OwnServers
+from ..launching import SERVER_NAME
 from ..values import as_object
 
 BINARY = "copilot"
@@ -33,8 +36,32 @@ def read(output: bytes) -> tuple[str, ...] | None:
 OWN_SERVERS = OwnServers(program=BINARY, argv=("mcp", "list", "--json"), read=read, wanted=WANTED)
 
 
-def without_servers(host: Host) -> tuple[str, ...] | Refused:
-    """Return the words that keep the person's servers out; none where they are wanted."""
+TOOLS = frozenset({"bash", "create", "edit", "glob", "grep", "memory", "read", "shell", "skill", "sql", "task", "url"})
+TOOLS |= {"view", "write"}
+"""Words that mean a tool, or several, where a server may be named too."""
+
+
+def granted(servers: Mapping[str, Mapping[str, Any]]) -> bytes:
+    """Return the configuration of these servers, with all of their tools."""
+    return json.dumps({"mcpServers": {name: {"tools": ["*"], **server} for name, server in servers.items()}}).encode()
+
+
+def with_servers(names: tuple[str, ...]) -> tuple[str, ...] | Refused:
+    """Return the words that start the granted servers and let their tools be used."""
+    for name in names:
+        if not SERVER_NAME.fullmatch(name) or name.lower() in TOOLS:
+            return Refused(
+                code=RefusalCode.BAD_GRANT,
+                message=f"Copilot would take the name of the MCP server {name[:80]!a} for something else.",
+                hint="rename it where it is configured: letters, digits, - and _, and no tool's word",
+            )
+    if not names:
+        return ()
+    return ("--additional-mcp-config=@{job}/mcp.json", *(f"--allow-tool={name}" for name in names))
+
+
+def without_servers(host: Host, but: tuple[str, ...] = ()) -> tuple[str, ...] | Refused:
+    """Return the words that keep the person's servers out, ``but`` those granted; none where they are wanted."""
     if host.environment.get(WANTED) == "1":
         return ()
     if host.own_servers is None:
@@ -43,4 +70,4 @@ def without_servers(host: Host) -> tuple[str, ...] | Refused:
             message="Copilot does not say which MCP servers it would start, so that yours can't be kept out.",
             hint=f"see what is wrong with: copilot mcp list; or let them start: {WANTED}=1 osrc ...",
         )
-    return tuple(f"--disable-mcp-server={name}" for name in host.own_servers)
+    return tuple(f"--disable-mcp-server={name}" for name in host.own_servers if name not in but)

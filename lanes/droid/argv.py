@@ -12,7 +12,8 @@ from ...messages.refusals import RefusalCode, Refused
 from ...messages.vocabulary import Effort, Verb
 from ..catalog.pools import OWN_PROVIDER
 from ..contract import Host, Launch, Posture, Task
-from ..launching import NESTING, missing_program, prompt_bytes
+from ..launching import NESTING, SERVER_NAME, missing_program, prompt_bytes
+from .servers import WANTED, settings, tools
 
 BINARY = "droid"
 INSTALL = "Install Droid: npm install -g droid, then run `droid` once to sign in."
@@ -25,14 +26,12 @@ VERBS: Mapping[Verb, Posture] = {
 }
 """No ``research``: Droid's autonomy levels are its own judgement of a command, no sandbox around it."""
 
-READ_TOOLS = "Read,LS,Grep,Glob"
-WORK_TOOLS = f"{READ_TOOLS},Execute,Edit,Create,ApplyPatch,TaskOutput,TaskStop,Skill"
+READ_TOOLS = ("Read", "LS", "Grep", "Glob")
+WORK_TOOLS = (*READ_TOOLS, "Execute", "Edit", "Create", "ApplyPatch", "TaskOutput", "TaskStop", "Skill")
 """Droid's own for work here; one that a model has not (``ApplyPatch``, ``Edit``) is passed over in silence."""
-USER_SERVERS = "OSRC_DROID_USER_MCP"
-
 _PERMISSIONS: Mapping[Verb, tuple[str, ...]] = {
-    Verb.RUN: ("--only-tools", READ_TOOLS),
-    Verb.EXPLORE: ("--only-tools", READ_TOOLS),
+    Verb.RUN: (),
+    Verb.EXPLORE: (),
     Verb.EDIT: ("--auto", "medium"),
     Verb.YOLO: ("--skip-permissions-unsafe",),
 }
@@ -70,10 +69,18 @@ def plan(task: Task, host: Host) -> Launch | Refused:
     prompt = prompt_bytes(task.prompt)
     if isinstance(prompt, Refused):
         return prompt
+    if (odd := next((name for name in task.servers if not SERVER_NAME.fullmatch(name)), None)) is not None:
+        return Refused(
+            code=RefusalCode.BAD_GRANT,
+            message=f"Droid can't be told of an MCP server called {odd[:80]!a}.",
+            hint="rename it where it is configured: letters, digits, - and _",
+        )
     argv = [program, "exec", "-o", "stream-json", *_PERMISSIONS[task.verb]]
-    if not task.verb.read_only and host.environment.get(USER_SERVERS) != "1":
-        # Servers are started in any case. To take one out by its name ends the run where it did not start.
-        argv += ["--only-tools", WORK_TOOLS]
+    if task.verb.read_only:
+        argv += ["--only-tools", tools(READ_TOOLS, task.servers)]
+    elif host.environment.get(WANTED) != "1":
+        argv += ["--only-tools", tools(WORK_TOOLS, task.servers)]
+    env_set, files = settings(host, task)
     if task.model is not None:
         argv += ["-m", task.model]
     if task.effort is not None:
@@ -81,7 +88,9 @@ def plan(task: Task, host: Host) -> Launch | Refused:
     own = task.model is not None and task.model.startswith(OWN_MODEL)
     return Launch(
         argv=tuple(argv),
+        env_set=env_set,
         env_strip=NESTING | OWN_SESSION,
         stdin=prompt,
+        files=files,
         billing=OWN_PROVIDER if own else None,
     )

@@ -11,6 +11,7 @@ from ..launching import cli_readiness
 from .argv import BINARY, INSTALL, VERBS, plan
 from .events import DroidParser
 from .folder import HEEDS
+from .servers import granted
 from .session import over
 from .terminal import terminal
 
@@ -68,6 +69,8 @@ LANE = Lane(
     heeds=HEEDS,
     skills=Road.BUNDLE,
     own=credentials.DROID,
+    mcp=True,
+    servers=granted,
     plan=plan,
     parser=parser,
     classify=classify,

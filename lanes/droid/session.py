@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ...messages.refusals import Refused
 from ..contract import Host, SessionLaunch, SessionTask
 from ..launching import NESTING, missing_program
 from ..vehicles.acp.session import over_acp
 from .argv import BINARY, INSTALL, OWN_SESSION
+from .servers import settings
 
 
 def over(task: SessionTask, host: Host) -> SessionLaunch | Refused:
@@ -20,4 +23,5 @@ def over(task: SessionTask, host: Host) -> SessionLaunch | Refused:
     argv = [program, "exec", "--output-format", "acp"]
     if task.model is not None:
         argv += ["-m", task.model]
-    return over_acp(task, tuple(argv), env_strip=NESTING | OWN_SESSION)
+    env_set, files = settings(host)
+    return replace(over_acp(task, tuple(argv), env_set=env_set, env_strip=NESTING | OWN_SESSION), files=files)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ...messages.refusals import Refused
 from ..contract import Host, SessionLaunch, SessionTask
 from ..launching import NESTING, missing_program
 from ..terminals import in_terminal
 from .argv import BINARY, INSTALL, OWN_SESSION
+from .servers import settings
 
 UNSEEN = (
     "Droid's interface was only seen as far as its sign-in: after it nothing is typed but by you"
@@ -25,4 +28,6 @@ def terminal(task: SessionTask, host: Host) -> SessionLaunch | Refused:
     notices = [UNSEEN]
     if task.model is not None or task.effort is not None:
         notices.append("Droid's interface takes its model and effort from its own settings, not from here.")
-    return in_terminal("droid", tuple(argv), env_strip=NESTING | OWN_SESSION, notices=tuple(notices))
+    env_set, files = settings(host)
+    launch = in_terminal("droid", tuple(argv), env_set=env_set, env_strip=NESTING | OWN_SESSION, notices=tuple(notices))
+    return replace(launch, files=files)

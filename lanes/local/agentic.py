@@ -20,6 +20,7 @@ from ..vehicles.claude_code.argv import start as claude
 from ..vehicles.codex_cli.argv import BINARY as CODEX
 from ..vehicles.codex_cli.argv import command
 from ..vehicles.codex_cli.argv import start as codex
+from ..vehicles.codex_cli.retries import log_words
 
 MODULE = "outsourcerer.actors.delegates.local_agent"
 KEY = "OSRC_LOCAL_KEY"
@@ -135,7 +136,7 @@ def _codex(task: Task, host: Host, base: str, model: str, answer_s: float) -> La
     argv += ["-c", 'model_provider="oslocal"', "-c", f"model_providers.oslocal={{ {rows} }}", "-"]
     return Launch(
         argv=(host.python, "-P", "-m", MODULE, "--vehicle=codex", "--", *argv),
-        env_set=_direct(host),
+        env_set=_direct(host) | log_words(host.environment),
         env_strip=STRIP,
         stdin=prompt,
         notices=(*notices, f"Codex works with {model} over the server's own Responses API."),

@@ -6,6 +6,7 @@ Seen on Droid 0.215.0, GitHub Copilot CLI 1.0.102 and pi 0.73.1.
 from __future__ import annotations
 
 import json
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -27,7 +28,7 @@ from fakes.cli_jobs import (
 )
 from fakes.files import holding
 from fakes.real_clis import NESTED, World, command_of, pids, why_absent
-from fakes.signed_in import MODELS, sign_in
+from fakes.signed_in import MCP_SERVER, MODELS, sign_in
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(240)]
 
@@ -74,7 +75,7 @@ def test_a_write_and_a_command_under_run_are_refused_and_seen(run: Run, lane: st
 
 @pytest.mark.parametrize("lane", ["droid", "copilot"])
 def test_the_persons_own_tool_servers_stay_out_unless_they_are_wanted(run_alone: Run, lane: str) -> None:
-    """Droid starts them in any case, and offers nothing of theirs; Copilot starts none, nor those of a trusted folder."""
+    """Neither starts one, Copilot not even those of a folder that the person trusts."""
     made: list[Path] = []
 
     def steps(repo: Path) -> list[dict[str, Any]]:
@@ -90,8 +91,7 @@ def test_the_persons_own_tool_servers_stay_out_unless_they_are_wanted(run_alone:
     assert job["state"] == "done", job
     body = json.dumps(world.server.main_requests[0].body)
     assert ("greet" in body, "ToolSearch" in body) == (False, False)
-    if lane == "copilot":
-        assert sorted(path.name for path in made[0].glob("ran-*")) == []
+    assert sorted(path.name for path in made[0].glob("ran-*")) == []
     world.server.forget()
     job, _code, world = run_alone(steps, "edit", **{f"OSRC_{lane.upper()}_USER_MCP": "1"})
     assert job["state"] == "done", job
@@ -99,6 +99,27 @@ def test_the_persons_own_tool_servers_stay_out_unless_they_are_wanted(run_alone:
     assert {"copilot": "greet", "droid": "ToolSearch"}[lane] in body
     ran = {path.name for path in made[0].glob("ran-*")}
     assert ran == {"copilot": {"ran-mine", "ran-folder"}, "droid": {"ran-mine"}}[lane]
+
+
+@pytest.mark.parametrize("lane", ["droid", "copilot"])
+def test_a_granted_tool_server_starts_alone_and_its_tools_may_be_used(run_alone: Run, lane: str) -> None:
+    """Under a verb that changes nothing too: what a server does is its own affair. Its own namesake gives way."""
+    made: list[Path] = []
+    name = {"droid": "mine___greet", "copilot": "mine-greet"}[lane]
+    load = [{"calls": [{"raw": "ToolSearch", "args": {"query": f"select:{name}"}}]}] if lane == "droid" else []
+
+    def steps(repo: Path) -> list[dict[str, Any]]:
+        home = repo.parent / "home"
+        made.append(home)
+        row = {"command": sys.executable, "args": ["-I", str(MCP_SERVER), str(home / "ran-granted")]}
+        (home / ".claude.json").write_text(json.dumps({"mcpServers": {"mine": row, "other": row}}))
+        return [*load, {"calls": [{"raw": name, "args": {}}]}, ANSWER]
+
+    job, _code, world = run_alone(steps, "run", "--with", "mcp=mine", "Greet.")
+    assert job["state"] == "done", job
+    assert "hello from the server" in json.dumps(world.server.main_requests[-1].body)
+    assert sorted(path.name for path in made[0].glob("ran-*")) == ["ran-granted"]
+    assert list(world.osrc_home.glob("jobs/*/mcp.json")) == []
 
 
 @PI

@@ -9,6 +9,8 @@ fake_acp_agent.py MODE
     huge        sends an answer of 20 MB
     stay        ends its turn, ignores its closed stdin and TERM, and has a grandchild that does too
     wait        is silent until it is canceled
+    silent      takes the prompt and says nothing
+    spent       the same, but for a complaint about its plan on stderr
     auth        wants a sign-in
     servers     says which MCP servers it was given
     strange     sends what is no JSON-RPC, and asks for what nobody offered, before it talks
@@ -52,6 +54,11 @@ def prompt(number: Any) -> None:
         while (json.loads(sys.stdin.readline()))["method"] != "session/cancel":
             pass
         end(number, "cancelled")
+        return
+    if MODE in ("silent", "spent"):
+        if MODE == "spent":
+            print("You have exhausted your daily quota on this model.", file=sys.stderr, flush=True)
+        sys.stdin.read()
         return
     if MODE == "huge":
         send(id=number, result={"stopReason": "end_turn", "x": "y" * 20_000_000})

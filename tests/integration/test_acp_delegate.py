@@ -61,6 +61,13 @@ def test_an_agent_that_fails_is_a_failure_in_words(tmp_path: Path, mode: str, fa
     assert words in lines[-1]["message"]
 
 
+@pytest.mark.parametrize(("mode", "failure"), [("spent", "plan-limit"), ("silent", "transport")])
+def test_an_agent_that_says_nothing_after_the_prompt_is_given_up(tmp_path: Path, mode: str, failure: str) -> None:
+    code, lines, _err = talk(tmp_path, mode, "--quiet=3" if mode == "silent" else "--quiet=600")
+    assert (code, lines[-1]["failure"]) == (1, failure)
+    assert {"spent": "daily quota", "silent": "said nothing for 3 s"}[mode] in lines[-1]["message"]
+
+
 def test_granted_servers_reach_the_agent(tmp_path: Path) -> None:
     (tmp_path / "mcp.json").write_text('{"mcpServers": {"x": {"command": "/bin/x", "env": {"K": "v"}}}}')
     _code, lines, _err = talk(tmp_path, "servers", f"--mcp-config={tmp_path}/mcp.json")

@@ -48,6 +48,12 @@ def test_a_session_is_started_read_answered_steered_and_stopped(sessions: Sessio
     assert (refused.returncode, b"no such model" in refused.stderr) == (1, True)
     assert sessions.record(one)["model"] == "fable"
 
+    # What it may do unasked is the person's to say, and never more by accident.
+    assert (sessions.ok("mode", "fix"), sessions.ok("mode", "fix", "plan")[-4:]) == ("ask", "done")
+    more = sessions.osrc("mode", "fix", "edits")
+    assert (more.returncode, b"--yolo" in more.stderr) == (1, True)
+    until(lambda: sessions.record(one)["mode"] == "plan", "the mode is kept")
+
     # A turn that runs can be ended for what is more urgent.
     sessions.ok("send", "fix", "work")
     assert sessions.ok("send", "fix", "say urgent", "--interrupt", "--wait") == "urgent"

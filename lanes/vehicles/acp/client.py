@@ -11,10 +11,12 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from ....messages.vocabulary import FailureKind
 from ...talk import Ask, BaseTalk, Options, request_id
 from ...values import EXCERPT_CHARS, MESSAGE_CHARS, TARGET_CHARS, as_list, as_object, as_word
 from . import policy
 from .updates import AUTH_REQUIRED, KINDS, Turn, failure_of
+from .waiting import spent
 
 VERSION = 1
 SET_MODEL = "session/set_model"
@@ -31,6 +33,7 @@ class AcpTalk(BaseTalk):
     def __init__(self, options: Options) -> None:
         """Nothing was said yet."""
         super().__init__(options)
+        self.listens = True
         self._requests: dict[int, tuple[str, int, str]] = {}
         """Our requests: id → (method, entry, value)."""
         self._counter = 0
@@ -42,6 +45,8 @@ class AcpTalk(BaseTalk):
         self._told = Turn()
         self._begun = False
         self._canceled = False
+        self._spent: str | None = None
+        """What it said on stderr of its plan's limit, while it was silent otherwise."""
 
     def open(self) -> None:
         """Greet it."""
@@ -51,7 +56,7 @@ class AcpTalk(BaseTalk):
 
     def send(self, number: int, text: str) -> None:
         """Send a prompt: from then on the turn is the agent's."""
-        self.turn, self._told, self._begun, self._canceled = number, Turn(), False, False
+        self.turn, self._told, self._begun, self._canceled, self._spent = number, Turn(), False, False, None
         words = {"sessionId": self._session, "prompt": [{"type": "text", "text": text}]}
         self._request("session/prompt", words, number)
         self.state("working", "session/prompt")
@@ -98,6 +103,15 @@ class AcpTalk(BaseTalk):
         params = {"sessionId": self._session, "configId": option[0], "value": option[1]}
         self._request("session/set_config_option", params, number, effort)
 
+    def set_mode(self, number: int, mode: str) -> None:
+        """Switch to the agent's own mode of that meaning."""
+        name = policy.mode_of(self._opened, mode)
+        if name is None:
+            there = ", ".join(policy.modes_there(self._opened)[:20]) or "it has none"
+            self.delivery(number, "refused", f"this agent has no mode that means {mode} ({there})")
+            return
+        self._request("session/set_mode", {"sessionId": self._session, "modeId": name}, number, mode)
+
     def heard(self, message: Mapping[str, Any]) -> None:
         """Take one message."""
         method, params = message.get("method"), as_object(message.get("params"))
@@ -110,6 +124,15 @@ class AcpTalk(BaseTalk):
         elif "id" in message:
             error = {"code": -32601, "message": "method not found"}
             self.out.append({"jsonrpc": "2.0", "id": message.get("id"), "error": error})
+
+    def logged(self, line: str) -> None:
+        """Take a line of its stderr: one that tells of a spent plan ends a turn that has not begun yet."""
+        if not self.turn or self._begun or self._spent is not None:
+            return
+        self._spent = spent(line)
+        if self._spent is not None:
+            self._canceled = True
+            self._notify("session/cancel", {"sessionId": self._session})
 
     # --- what it answers
 
@@ -135,7 +158,10 @@ class AcpTalk(BaseTalk):
                 self._is_open(method, result)
             case "session/prompt":
                 self._began()
-                self._end(self._told.end(result, canceled=self._canceled))
+                if self._spent is not None:
+                    self._end(self._told.failed(FailureKind.PLAN_LIMIT, self._spent))
+                else:
+                    self._end(self._told.end(result, canceled=self._canceled))
             case "session/set_mode" | "session/set_model" | "session/set_config_option":
                 self._was_set(method, number, value, result)
             case _:
@@ -208,6 +234,10 @@ class AcpTalk(BaseTalk):
         if number == 0:
             self._next(method)
             return
+        if method == "session/set_mode":
+            self.tell("switched", mode=value)
+            self.delivery(number, "done")
+            return
         is_effort = method == "session/set_config_option" and _effort_option(self._opened, value) is not None
         self.tell("switched", **{"effort" if is_effort else "model": value})
         self.delivery(number, "done")
@@ -229,6 +259,8 @@ class AcpTalk(BaseTalk):
         kind, words = failure_of(error.get("code"), said, error.get("data"))
         if method == "session/prompt":
             self._began()
+            if self._spent is not None:
+                kind, words = FailureKind.PLAN_LIMIT, self._spent
             self._end(self._told.failed(kind, words))
         elif number:
             self.delivery(number, "refused", words)

@@ -16,6 +16,16 @@ from ...values import as_list, as_object, as_word
 ASKING = ("read-only", "default", "manual", "ask", "normal")
 """Ids of modes in which an agent asks before it changes anything, the strictest first."""
 
+_AS_ROLE = "https://agentclientprotocol.com/protocol/session-modes#"
+"""Start of the ids of copilot 1.0.102's modes."""
+MODES: Mapping[str, tuple[str, ...]] = {
+    "plan": ("plan", "spec", f"{_AS_ROLE}plan"),
+    "ask": (*ASKING, "act", "build", f"{_AS_ROLE}agent"),
+    "edits": ("acceptEdits", "autoEdit", "auto-edit", "auto-low"),
+    "yolo": ("bypassPermissions", "yolo", "full-access", "auto-high", f"{_AS_ROLE}autopilot"),
+}
+"""A session's mode → ids by which agents call it. ``auto`` is in none: in it a model decides, or much is allowed."""
+
 ID_CHARS = 1024
 _SWITCH_MODE = "switch_mode"
 _ALLOW = {Verb.EDIT: ("allow_once",), Verb.YOLO: ("allow_once", "allow_always")}
@@ -61,6 +71,17 @@ def asking_mode(session: Mapping[str, Any]) -> str | None:
         return None
     there = {as_object(mode).get("id") for mode in as_list(modes.get("availableModes"))}
     return next((mode for mode in ASKING if mode in there), None)
+
+
+def mode_of(session: Mapping[str, Any], mode: str) -> str | None:
+    """Return the agent's own id of a session's mode, or None where it has none."""
+    return next((name for name in MODES[mode] if name in modes_there(session)), None)
+
+
+def modes_there(session: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the ids of the modes that an agent offers, in its order."""
+    rows = map(as_object, as_list(as_object(session.get("modes")).get("availableModes")))
+    return tuple(name for row in rows if (name := as_word(row.get("id"), ID_CHARS)) is not None)
 
 
 def model_option(session: Mapping[str, Any]) -> str | None:

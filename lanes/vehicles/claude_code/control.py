@@ -27,6 +27,8 @@ from ...values import (
 from .tools import REFUSALS, TARGETS, TOOLS
 
 SYNTHETIC = "<synthetic>"
+MODES: Mapping[str, str] = {"plan": "plan", "ask": "manual", "edits": "acceptEdits", "yolo": "bypassPermissions"}
+"""A session's mode → its permission mode. The last one it grants nobody who did not start it so."""
 QUESTION = "AskUserQuestion"
 _KEPT = 256
 
@@ -90,6 +92,10 @@ class ClaudeTalk(BaseTalk):
         """Switch the effort: a setting of this process alone."""
         self._control("apply_flag_settings", number, effort, settings={"effortLevel": effort})
 
+    def set_mode(self, number: int, mode: str) -> None:
+        """Switch its permission mode."""
+        self._control("set_permission_mode", number, mode, mode=MODES[mode])
+
     def heard(self, message: Mapping[str, Any]) -> None:
         """Take one line."""
         kind = message.get("type")
@@ -128,10 +134,13 @@ class ClaudeTalk(BaseTalk):
                 if failed:
                     self.tell("notice", text=said)
                 self.state("idle", "initialize")
-            case "interrupt" | "set_model" | "apply_flag_settings" if failed:
+            case "interrupt" | "set_model" | "apply_flag_settings" | "set_permission_mode" if failed:
                 self.delivery(number, "refused", said)
             case "set_model":
                 self.tell("switched", model=value)
+                self.delivery(number, "done")
+            case "set_permission_mode":
+                self.tell("switched", mode=value)
                 self.delivery(number, "done")
             case "apply_flag_settings":
                 self.tell("switched", effort=value)

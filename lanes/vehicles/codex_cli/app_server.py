@@ -24,6 +24,7 @@ from ...values import (
     as_word,
     clip,
 )
+from .retries import NEEDLE, Asleep, asleep
 
 DECISIONS = (
     {"id": "accept", "kind": "allow_once", "label": "Yes"},
@@ -41,6 +42,13 @@ TOOLS: Mapping[str, str] = {
     "mcpToolCall": "other",
     "webSearch": "read",
 }
+MODES: Mapping[str, tuple[str, str]] = {
+    "plan": ("never", "readOnly"),
+    "ask": ("on-request", "readOnly"),
+    "edits": ("on-request", "workspaceWrite"),
+    "yolo": ("never", "dangerFullAccess"),
+}
+"""A session's mode → approvals and sandbox. ``never`` in the read-only sandbox: what would change something fails."""
 _ENDED_WELL = "completed"
 
 
@@ -50,15 +58,18 @@ class CodexTalk(BaseTalk):
     def __init__(self, options: Options) -> None:
         """Nothing was said yet."""
         super().__init__(options)
+        self.listens = True
         self._requests: dict[int, tuple[str, int]] = {}
         """Our requests: id → (method, entry)."""
         self._counter = 0
         self._thread: str | None = None
         self._turn_id: str | None = None
-        self._next: dict[str, str] = {}
-        """What the next turn is to set: model, effort."""
+        self._next: dict[str, Any] = {}
+        """What the next turn is to set: model, effort, mode."""
         self._text: str | None = None
         self._stop_at_once = 0
+        self._asleep: Asleep | None = None
+        """Why its turn is being ended by us: it would sleep."""
         self._changes: dict[str, str] = {}
         """Item id → the file that it changes, for its question."""
         if options.get("effort"):
@@ -107,6 +118,13 @@ class CodexTalk(BaseTalk):
         self.tell("switched", effort=effort)
         self.delivery(number, "done", "from the next turn on")
 
+    def set_mode(self, number: int, mode: str) -> None:
+        """Switch sandbox and approvals from the next turn on."""
+        approval, sandbox = MODES[mode]
+        self._next |= {"approvalPolicy": approval, "sandboxPolicy": {"type": sandbox}}
+        self.tell("switched", mode=mode)
+        self.delivery(number, "done", "from the next turn on")
+
     def heard(self, message: Mapping[str, Any]) -> None:
         """Take one message."""
         method = message.get("method")
@@ -116,6 +134,14 @@ class CodexTalk(BaseTalk):
             self._asked(method, message.get("id"), as_object(message.get("params")))
         else:
             self._told(method, as_object(message.get("params")))
+
+    def logged(self, line: str) -> None:
+        """Take a line of its log: where it would sleep until a limit ends, the turn is ended."""
+        if not self.turn or self._asleep is not None or NEEDLE.decode() not in line:
+            return
+        self._asleep = asleep(line)
+        if self._asleep is not None:
+            self.interrupt(0)
 
     # --- what it answers
 
@@ -148,7 +174,7 @@ class CodexTalk(BaseTalk):
                 if self._stop_at_once and self._turn_id is not None:
                     stopping, self._stop_at_once = max(0, self._stop_at_once), 0
                     self.interrupt(stopping)
-            case "turn/interrupt":
+            case "turn/interrupt" if number:
                 self.delivery(number, "done")
             case _:
                 pass
@@ -273,7 +299,11 @@ class CodexTalk(BaseTalk):
         status = turn.get("status")
         error = as_object(turn.get("error"))
         said = as_word(error.get("message"), MESSAGE_CHARS) or ""
-        if status == _ENDED_WELL:
+        pause, self._asleep = self._asleep, None
+        if pause is not None and status != _ENDED_WELL:
+            words = clip(pause.message, MESSAGE_CHARS)
+            self.tell("end", ok=False, failure=pause.failure.value, message=words, until=pause.until)
+        elif status == _ENDED_WELL:
             self.tell("end", ok=True, text=self._text)
         elif status == "interrupted":
             self.tell("end", ok=False, failure="interrupted", message="interrupted")

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from ....messages.lane_events import FailureKind
+from ....messages.vocabulary import FailureKind
 from ... import failures
 
 NEEDLE = b"codex_core::responses_retry: "

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import json
 import os
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
+from fakes.state import scratch_home
 from outsourcerer.actors.folder_settings import check_folder
+from outsourcerer.actors.gate import Dispatch, Passed, Scope, pass_gate
+from outsourcerer.actors.recheck import Asks, keep, look_again
 from outsourcerer.actors.work_tree import project_of
-from outsourcerer.lanes.contract import Host
+from outsourcerer.lanes.contract import Host, Locality
 from outsourcerer.lanes.registry import builtin
 from outsourcerer.messages.refusals import RefusalCode
 from outsourcerer.messages.vocabulary import Verb
+from outsourcerer.state.settings import Settings
 
 
 @pytest.fixture
@@ -81,3 +89,43 @@ def test_a_project_ends_at_its_repositorys_root(repo: Path) -> None:
     (repo.parent / ".git").mkdir()
     (repo.parent / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
     assert project_of(str(repo)) == (str(repo), str(repo.parent))
+
+
+class Folder(dict[str, Any]):
+    """A job's folder, as far as the gate needs one."""
+
+    def write_json(self, name: str, value: Mapping[str, Any]) -> None:
+        self[name] = json.loads(json.dumps(value))
+
+    def read_json(self, name: str) -> dict[str, Any] | None:
+        return self.get(name)
+
+
+@pytest.mark.parametrize("trusted", [False, True])
+def test_a_local_lane_that_heeds_its_folder_is_looked_at_again_at_the_launch(repo: Path, trusted: bool) -> None:
+    """Nothing of it leaves the machine, and yet what came into the folder since would run unasked."""
+    lane = replace(builtin("droid"), locality=Locality.LOCAL)
+    environ = {"HOME": str(repo.parents[1])} | ({"OSRC_TRUST_FOLDER": "1"} if trusted else {})
+    dispatch = Dispatch(
+        subject="job",
+        lane=lane,
+        verb=Verb.RUN,
+        model=None,
+        scope=Scope(folders=(str(repo),)),
+        cwd=str(repo),
+        home=scratch_home(repo.parents[1]),
+        environment=environ,
+        settings=Settings.load(environ),
+    )
+    permit, kept = pass_gate(dispatch), Folder()
+    assert isinstance(permit, Passed)
+    assert not permit.cloud
+    keep(kept, dispatch, permit)
+    asks = Asks(subject="job", attempt=1, verb=Verb.RUN, model=None, cwd=str(repo))
+    assert isinstance(look_again(kept, asks, lane, dispatch.home), Passed)
+    put(repo / ".factory" / "settings.json", '{"customModels": [1]}')
+    answer = look_again(kept, asks, lane, dispatch.home)
+    assert isinstance(answer, Passed) is trusted
+    plain = Folder()
+    keep(plain, replace(dispatch, lane=replace(lane, heeds=())), permit)
+    assert plain == {}

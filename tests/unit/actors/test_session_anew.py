@@ -1,9 +1,12 @@
 """Which sessions are started anew for another effort."""
 
+from dataclasses import replace
+
 import pytest
 from outsourcerer.actors.session_anew import has_effort, why_not_anew
 from outsourcerer.actors.session_intake import choose_transport
 from outsourcerer.lanes.registry import builtin
+from outsourcerer.messages.refusals import Refused
 from outsourcerer.messages.session import SessionRecord, SessionRequest
 from outsourcerer.messages.vocabulary import Effort, SessionState
 
@@ -49,6 +52,13 @@ def test_which_interfaces_have_a_flag_for_it(lane, there):
         assert "takes no effort" in why(lane).message
 
 
-def test_a_tmux_session_is_a_claim_and_says_so():
-    refused = choose_transport(SessionRequest(cwd="/work", transport="tmux"), builtin("claude"), None)
-    assert ("claimed, not started" in refused.message, "session claim NAME PANE" in refused.hint) == (True, True)
+def test_a_lane_with_a_terminal_has_a_pane_too_and_no_other():
+    asked = SessionRequest(cwd="/work", transport="tmux")
+    assert choose_transport(asked, builtin("claude"), None) == "tmux"
+    assert (
+        has_effort(builtin("claude"), "tmux", Effort.HIGH) is has_effort(builtin("claude"), "pty", Effort.HIGH) is True
+    )
+    without = replace(builtin("claude"), sessions={"acp": builtin("claude").sessions["acp"]})
+    refused = choose_transport(asked, without, None)
+    assert isinstance(refused, Refused)
+    assert "has no tmux sessions" in refused.message

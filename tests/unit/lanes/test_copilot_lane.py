@@ -285,3 +285,30 @@ def test_the_last_call_tells_why_where_no_error_is_told(status, went_on, kind, r
     events += parser.finish(ExitStatus(code=1))
     [end] = [event for event in events if event.kind == "turn_ended"]
     assert (end.ok, end.failure) == (False, kind)
+
+
+def test_granted_servers_start_and_their_tools_may_be_used() -> None:
+    launch = plan(Verb.RUN, servers=("mine", "two"))
+    words = flags(launch)
+    assert "--available-tools=view,grep,glob,mine,two" in words
+    assert "--additional-mcp-config=@{job}/mcp.json --allow-tool=mine --allow-tool=two" in words
+    told = json.loads(LANE.servers({"mine": {"command": "x"}, "two": {"url": "https://x", "tools": ["a"]}}))
+    assert told == {
+        "mcpServers": {"mine": {"tools": ["*"], "command": "x"}, "two": {"tools": ["a"], "url": "https://x"}}
+    }
+
+
+def test_a_namesake_of_the_persons_gives_way_to_a_granted_server() -> None:
+    host = Host(environment={}, executables={"copilot": "/bin/copilot"}, own_servers=("mine", "other"))
+    launch = LANE.plan(Task(verb=Verb.EDIT, prompt="x", cwd="/w", servers=("mine",)), host)
+    assert isinstance(launch, Launch)
+    assert "--disable-mcp-server=other" in launch.argv
+    assert "--disable-mcp-server=mine" not in launch.argv
+
+
+@pytest.mark.parametrize("name", ["shell", "Write", "bash", "view", "a,b", "a(b)", "-x", "url"])
+def test_a_server_that_would_be_taken_for_a_tool_is_refused(name: str) -> None:
+    host = Host(environment={}, executables={"copilot": "/bin/copilot"})
+    refused = LANE.plan(Task(verb=Verb.RUN, prompt="x", cwd="/w", servers=(name,)), host)
+    assert isinstance(refused, Refused)
+    assert refused.code is RefusalCode.BAD_GRANT

@@ -6,7 +6,7 @@ import json
 
 import pytest
 from fakes.recorded import cases, reading, replay
-from outsourcerer.lanes.contract import Host, Launch, Posture, ProbeFacts, Task
+from outsourcerer.lanes.contract import Host, Launch, Posture, ProbeFacts, SessionTask, Task
 from outsourcerer.lanes.registry import builtin
 from outsourcerer.messages.job import ExitStatus, TokenUsage
 from outsourcerer.messages.lane_events import FailureKind, TurnEnded
@@ -205,3 +205,51 @@ def test_an_answer_over_the_cap_is_still_an_end() -> None:
     dead = reading(LANE, lines({"type": "message", "role": "assistant", "text": "z" * 1_200_000}))
     assert dead.seen.initialised
     assert dead.verdict.state == "failed"
+
+
+def told(launch: Launch) -> dict[str, object] | None:
+    """The settings of the run that the command brings with it."""
+    assert launch.env_set.get("FACTORY_RUNTIME_SETTINGS_PATH", "{job}/").startswith("{job}/")
+    return json.loads(launch.files[0].content) if launch.files else None
+
+
+def test_no_server_is_started_unless_the_persons_own_are_wanted():
+    for verb in (Verb.RUN, Verb.EDIT):
+        launch = plan(verb)
+        assert told(launch) == {"mcpPolicy": {"enabled": True, "allowlist": []}}
+        assert launch.env_set["FACTORY_RUNTIME_SETTINGS_PATH"] == "{job}/" + launch.files[0].name
+    wanted = plan(Verb.EDIT, {"OSRC_DROID_USER_MCP": "1"})
+    assert (told(wanted), dict(wanted.env_set)) == (None, {})
+    for transport in ("acp", "pty"):
+        host = Host(environment={}, executables={"droid": "/bin/droid"})
+        session = LANE.sessions[transport](SessionTask(cwd="/w"), host)
+        assert json.loads(session.files[0].content)["mcpPolicy"]["enabled"] is True
+
+
+def test_granted_servers_and_no_others_are_allowed():
+    rows = {
+        "mine": {"command": "npx", "args": ["-y", "a-server"], "env": {"A": "1"}},
+        "far": {"url": "https://mcp.example:8443/x"},
+    }
+    settings = json.loads(LANE.servers(rows))
+    mark, host = settings["mcpPolicy"]["allowlist"]
+    mine, far = (settings["mcp"]["mcpServers"][name] for name in ("mine", "far"))
+    assert (mine["command"], mine["args"], mine["env"]) == ("/usr/bin/env", [mark, "npx", "-y", "a-server"], {"A": "1"})
+    assert (far["type"], far["url"], host) == ("http", "https://mcp.example:8443/x", "mcp.example")
+    assert settings["mcpAutonomyOverrides"] == {name: {"defaultLevel": "low"} for name in rows}
+    assert mark.startswith("OSRC_GRANTED=")
+    assert json.loads(LANE.servers({"far": rows["far"]}))["mcpPolicy"]["allowlist"] == ["mcp.example"]
+    for odd in ({"url": "http://[x"}, {"command": None, "args": 3}, {}):
+        assert json.loads(LANE.servers({"odd": odd}))["mcpPolicy"]["enabled"] is True
+
+
+def test_a_granted_server_is_named_among_the_tools_or_refused():
+    launch = plan(servers=("mine",))
+    assert flags(launch).endswith("--only-tools Read,LS,Grep,Glob,MCP:mine")
+    assert launch.env_set == {"FACTORY_RUNTIME_SETTINGS_PATH": "{job}/mcp.json"}
+    assert launch.files == ()
+    host = Host(environment={}, executables={"droid": "/bin/droid"})
+    for name in ("a,b", "a b", "-x", "ü"):
+        refused = LANE.plan(Task(verb=Verb.RUN, prompt="x", cwd="/w", servers=(name,)), host)
+        assert isinstance(refused, Refused)
+        assert refused.code is RefusalCode.BAD_GRANT

@@ -110,4 +110,4 @@ def test_no_front_matter_raises(content: bytes) -> None:
 def test_every_lane_that_takes_servers_heeds_them(name: str) -> None:
     lane = builtin(name)
     assert isinstance(lane.skills, Road)
-    assert not lane.mcp or name in ("acp", "cc", "claude", "claudex")
+    assert not lane.mcp or name in ("acp", "cc", "claude", "claudex", "copilot", "droid")

@@ -101,6 +101,31 @@ def test_codex_is_interrupted_even_before_its_turn_has_an_id() -> None:
     assert [event["failure"] for event in drained(talk) if event["type"] == "end"] == ["interrupted"]
 
 
+PAUSE = (
+    "2026-11-30T16:15:10.327266Z  WARN codex_core::responses_retry: stream disconnected - retrying sampling request "
+    "(1/5 in 3599.9s)... retries=1 sampling_error=exceeded retry limit, last status: 429 Too Many Requests"
+)
+
+
+def test_codex_is_not_left_to_sleep_until_a_limit_ends() -> None:
+    talk = codex_at_work()
+    talk.logged(PAUSE.replace("3599.9s", "2.1s"))
+    talk.logged(PAUSE.replace("codex_core::responses_retry", "another"))
+    assert sent(talk) == []
+    talk.logged(PAUSE)
+    talk.logged(PAUSE)
+    (stop,) = sent(talk)
+    assert stop["method"] == "turn/interrupt"
+    talk.heard({"id": stop["id"], "result": {}})
+    talk.heard({"method": "turn/completed", "params": {"turn": {"status": "interrupted"}}})
+    told = drained(talk)
+    assert [row["type"] for row in told] == ["end", "state"]
+    assert (told[0]["ok"], told[0]["failure"]) == (False, "plan-limit")
+    assert told[0]["until"] == pytest.approx(1796058909.3, abs=1)
+    talk.logged(PAUSE)
+    assert sent(talk) == []  # no turn runs
+
+
 def test_codex_takes_a_model_and_an_effort_with_the_next_turn() -> None:
     talk = codex(effort="low", conversation="t1")
     talk.set_model(4, "gpt-6-sol")
@@ -230,6 +255,96 @@ def acp_at_work() -> AcpTalk:
     assert prompt["params"]["prompt"] == [{"type": "text", "text": "go"}]
     assert kinds(talk) == ["working"]
     return talk
+
+
+SPENT = "[API Error: You have exhausted your daily quota on this model.]"
+
+
+def test_an_agent_that_complains_of_its_plan_and_says_nothing_ends_its_turn() -> None:
+    talk = acp_at_work()
+    talk.logged("some news about quotas in general")
+    assert sent(talk) == []
+    talk.logged(SPENT)
+    assert [row["method"] for row in sent(talk)] == ["session/cancel"]
+    talk.heard({"id": 4, "result": {"stopReason": "cancelled"}})
+    ends = [row for row in drained(talk) if row["type"] == "end"]
+    assert [(row["ok"], row["failure"]) for row in ends] == [(False, "plan-limit")]
+
+
+def test_what_an_agent_prints_beside_a_turn_that_has_begun_is_nobodys_word() -> None:
+    talk = acp_at_work()
+    talk.heard(said("I read: "))
+    talk.logged(SPENT)
+    assert sent(talk) == []
+
+
+@pytest.mark.parametrize(
+    ("there", "words"),
+    [
+        (("plan", "default", "auto-edit", "yolo", "auto"), {"plan": "plan", "ask": "default", "edits": "auto-edit"}),
+        (("normal", "spec", "auto-low", "auto-high"), {"plan": "spec", "ask": "normal", "yolo": "auto-high"}),
+        (("read-only", "auto", "full-access"), {"ask": "read-only", "edits": None, "yolo": "full-access"}),
+        (("plan", "act"), {"plan": "plan", "ask": "act", "edits": None, "yolo": None}),
+    ],
+)
+def test_an_agents_own_mode_of_that_meaning_is_set(there: tuple[str, ...], words: dict[str, str | None]) -> None:
+    for mode, name in words.items():
+        talk = acp()
+        sent(talk)
+        modes = {"currentModeId": "other", "availableModes": [{"id": one} for one in there]}
+        talk.heard({"id": 2, "result": {"sessionId": "s1", "modes": modes}})
+        for request in sent(talk):
+            talk.heard({"id": request["id"], "result": {}})
+        drained(talk)
+        talk.set_mode(7, mode)
+        if name is None:
+            (refused,) = drained(talk)
+            assert (refused["state"], refused["number"]) == ("refused", 7)
+            assert there[0] in refused["reason"]
+            continue
+        (request,) = sent(talk)
+        assert (request["method"], request["params"]["modeId"]) == ("session/set_mode", name)
+        talk.heard({"id": request["id"], "result": {}})
+        assert drained(talk) == [
+            {"type": "switched", "mode": mode},
+            {"type": "delivery", "number": 7, "state": "done"},
+        ]
+
+
+def test_codex_takes_a_mode_with_the_next_turn() -> None:
+    for mode, (approval, sandbox) in {
+        "plan": ("never", "readOnly"),
+        "ask": ("on-request", "readOnly"),
+        "edits": ("on-request", "workspaceWrite"),
+        "yolo": ("never", "dangerFullAccess"),
+    }.items():
+        talk = codex()
+        talk.set_mode(5, mode)
+        assert drained(talk)[0] == {"type": "switched", "mode": mode}
+        talk.send(6, "x")
+        (start,) = sent(talk)
+        assert start["params"]["approvalPolicy"] == approval
+        assert start["params"]["sandboxPolicy"] == {"type": sandbox}
+
+
+def test_claude_is_told_its_mode_and_may_refuse_it() -> None:
+    talk = ClaudeTalk({})
+    for mode, name in {"plan": "plan", "ask": "manual", "edits": "acceptEdits", "yolo": "bypassPermissions"}.items():
+        talk.set_mode(5, mode)
+        (asked,) = sent(talk)
+        assert asked["request"] == {"subtype": "set_permission_mode", "mode": name}
+        good = mode != "yolo"
+        response = {"request_id": asked["request_id"], "subtype": "success" if good else "error", "error": "Cannot set"}
+        talk.heard({"type": "control_response", "response": response})
+        told = drained(talk)
+        assert told[-1]["state"] == ("done" if good else "refused")
+        assert ({"type": "switched", "mode": mode} in told) is good
+
+
+def test_a_program_without_modes_says_so() -> None:
+    talk = PiTalk({})
+    talk.set_mode(5, "plan")
+    assert [(row["state"], row["number"]) for row in drained(talk)] == [("refused", 5)]
 
 
 def update(**fields: Any) -> dict[str, Any]:

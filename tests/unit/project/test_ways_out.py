@@ -37,6 +37,12 @@ KNOWN = {
         {"subprocess.run"},
         "a CLI's version; it types into a claimed pane only, after an opt-in and the gate",
     ),
+    "actors/sinks.py": (
+        {"subprocess.Popen", "httpx.Client"},
+        "whom the person named to be woken is told a summary line: no task, no file, no answer of a delegate",
+    ),
+    "actors/wake_child.py": ({"subprocess.Popen"}, "the person's own wake command, with that line"),
+    "actors/transports/pty_tmux.py": ({"subprocess.run"}, "inside a holder; tmux, on this machine"),
     "actors/tmux.py": ({"subprocess.run"}, "tmux, on this machine"),
     "actors/delegates/acp_tree.py": ({"asyncio.create_subprocess_exec"}, "inside a delegate"),
     "actors/delegates/local_agent.py": ({"os.execve", "subprocess.Popen"}, "inside a delegate"),

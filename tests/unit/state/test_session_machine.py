@@ -7,10 +7,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from outsourcerer.messages.vocabulary import SessionState
 from outsourcerer.state.session_machine import (
+    MOST_HOLDERS,
     TRANSITIONS,
     Effect,
     IllegalEvent,
     Missing,
+    Orphaned,
     Over,
     Present,
     Relaunched,
@@ -66,11 +68,26 @@ def test_the_same_state_twice_is_no_news():
     assert step(SessionMachine(state=SessionState.IDLE, evidence="x"), Seen(SessionState.IDLE, "x"))[1] == ()
 
 
+def test_a_program_that_runs_on_without_its_holder_is_joined_so_often_and_no_more():
+    machine = IDLE
+    for number in range(MOST_HOLDERS):
+        machine, effects = run(machine, Orphaned(), Orphaned())
+        assert (machine.attempt, machine.state, effects) == (number + 2, SessionState.STARTING, [Effect.HOLD_AGAIN])
+    machine, effects = run(machine, Orphaned(), Orphaned(), TreeGone())
+    assert (machine.state, effects) == (SessionState.LOST, [Effect.END_TREE, Effect.RECORD_END])
+
+
+def test_one_that_is_being_ended_is_not_joined():
+    machine, effects = run(IDLE, StopAsked("stopped on request"), Orphaned(), Orphaned(), TreeGone())
+    assert (machine.state, Effect.HOLD_AGAIN in effects) == (SessionState.EXITED, False)
+
+
 EVENTS = st.one_of(
     st.builds(Seen, st.sampled_from(SessionState), st.none() | st.just("e")),
     st.builds(StopAsked, st.just("asked")),
     st.just(Present()),
     st.just(Missing()),
+    st.just(Orphaned()),
     st.builds(Over, st.just("exit 1"), st.just(1)),
     st.just(TreeGone()),
     st.builds(Relaunched, st.integers(2, 5)),

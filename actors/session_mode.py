@@ -1,0 +1,46 @@
+"""Who may let a session do more without asking. A session starts in a mode that asks, whatever its lane."""
+
+from __future__ import annotations
+
+from ..messages.refusals import RefusalCode, Refused
+from ..messages.session import SetMode
+from ..messages.vocabulary import SessionMode
+from ..state.errors import StateError
+from .depth import check_depth
+from .host import decode_environment
+from .intake import settings_of
+
+
+def may_set(wanted: SetMode, caller: str) -> Refused | None:
+    """Refuse a mode that may do more unasked than a session may, unless a person said so: no delegate does.
+
+    ``caller`` is the caller's environment in its wire form.
+    """
+    if not wanted.mode.escalates:
+        return None
+    depth = _depth(caller)
+    if isinstance(depth, Refused):
+        return depth
+    if depth:
+        message = "a delegate can't let another one do more than its person allowed"
+        return Refused(code=RefusalCode.DENIED, message=message, hint="ask the person to do it")
+    if not wanted.yolo:
+        does = "changes files" if wanted.mode is SessionMode.EDITS else "does everything"
+        message = f"in mode {wanted.mode} it {does} without asking, which no session may as it is started"
+        return Refused(
+            code=RefusalCode.DENIED,
+            message=message,
+            hint=f"osrc session mode NAME {wanted.mode} --yolo  if you mean it",
+        )
+    return None
+
+
+def _depth(caller: str) -> int | Refused:
+    """Return how deep the caller is."""
+    try:
+        environment = decode_environment(caller)
+        return check_depth(environment, settings_of(environment))
+    except ValueError as error:
+        return Refused(code=RefusalCode.BAD_REQUEST, message=str(error))
+    except StateError as error:
+        return error.refusal

@@ -1,0 +1,82 @@
+"""``osrc bearings`` and ``osrc rundown``: all work in four sections, from the last picture or a fresh one."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import Any
+
+import click
+
+from ..errors import SupervisorLostError, from_refusal
+from ..options import Command, Globals
+from ..output import answer, answer_json
+from ..reach import Reach
+from ..render.bearings import bearings_lines
+
+
+@click.command(cls=Command)
+@click.pass_obj
+def bearings(options: Globals) -> None:
+    """Print what needs you, what landed, what is under way and what comes next, as a supervisor last drew it.
+
+    Answers at once and starts nothing; its first line says how old it is. osrc rundown draws it afresh. The text is
+    safe to paste to a model: neutral words, no control characters, bounded.
+    """
+    from ...state.bearings_reader import last_picture  # noqa: PLC0415 - not for the help
+
+    reach = Reach(options)
+    _print(options, last_picture(reach.root) or _fresh(reach))
+
+
+@click.command(cls=Command)
+@click.pass_obj
+def rundown(options: Globals) -> None:
+    """Print the same as osrc bearings, drawn afresh. What runs counts as looked at.
+
+    Without a supervisor it is read from the state home; a job whose verdict is due is then your call.
+    """
+    reach = Reach(options)
+    try:
+        _print(options, _asked(reach) or _fresh(reach))
+    finally:
+        reach.close()
+
+
+def _asked(reach: Reach) -> dict[str, Any] | None:
+    """Return the picture that the supervisor draws; None when none runs."""
+    channel = reach.running()
+    if channel is None:
+        return None
+    try:
+        for reply in channel.exchange({"kind": "view.bearings"}):
+            if reply.get("kind") == "refused":
+                raise from_refusal(reply)
+            found: dict[str, Any] = reply["bearings"]
+            return found
+    except SupervisorLostError:
+        reach.drop()
+    return None
+
+
+def _fresh(reach: Reach) -> dict[str, Any]:
+    """Return the picture as the state home tells it, with processes looked at."""
+    from ...lanes.secrets.wording import guarded  # noqa: PLC0415 - only without a supervisor
+    from ...state.bearings import bearings as draw  # noqa: PLC0415 - as above
+    from ...state.bearings_reader import sight  # noqa: PLC0415 - as above
+    from ...state.identity import look  # noqa: PLC0415 - as above
+    from ...state.reader import Reader  # noqa: PLC0415 - as above
+    from ...state.settings import Settings, config_file, read_config  # noqa: PLC0415 - as above
+
+    path = config_file(os.environ)
+    settings = Settings.load(os.environ, read_config(path), source=path)
+    guard, aggressive = settings.flag("vocab_guard"), settings.flag("vocab_guard_aggressive")
+    with Reader(f"{reach.root}/state.db") as reader:
+        return draw(sight(reader, time.time(), lambda said: guarded(said, guard=guard, aggressive=aggressive), look))
+
+
+def _print(options: Globals, picture: dict[str, Any]) -> None:
+    if options.json:
+        answer_json({name: value for name, value in picture.items() if name != "schema_version"})
+    else:
+        answer("\n".join(bearings_lines(picture, time.time())))
