@@ -278,7 +278,7 @@ class Heartbeat(Actor):
 
     def _first_arming(self) -> Arming:
         """Return whom the last supervisor woke, and what this one's own settings say."""
-        kept = read_arming(self.services.home) or Arming()
+        kept = self.services.vigil.arming or read_arming(self.services.home) or Arming()
         try:
             return joined(kept, armed_by(self.services.settings, self._environ))
         except StateError as error:
@@ -295,7 +295,7 @@ class Heartbeat(Actor):
     def _take(self, taken: Arming) -> None:
         if taken == self._arming:
             return
-        self._arming = taken
+        self._arming = self.services.vigil.arming = taken
         try:
             write_arming(self.services.home, taken)
         except StateError as error:
