@@ -30,6 +30,8 @@ from .tree import end_tree
 
 KEEPER = Path(__file__).with_name("check_keeper.py")
 SHELL = "/bin/sh"
+STOP = "stop"
+"""A file in the folder that asks for the check's early end."""
 OUTPUT_LIMIT = 2 * 1024 * 1024
 RECORD_LIMIT = 1 << 20
 TAIL_BYTES = 64 * 1024
@@ -195,7 +197,7 @@ def _wait(
             return _lost(folder, "nobody saw how it ended: its keeper was killed")
         if stop is not None and stop.is_set() and asked_at is None:
             asked_at = now
-            create_private(folder / "stop", b"")
+            create_private(folder / STOP, b"")
         if now - began > patience_s or (asked_at is not None and now - asked_at > LEAVE_S):
             return _lost(folder, "its keeper did not end it in time")
         time.sleep(pause)

@@ -23,6 +23,7 @@ from ..state.cleaning import Finished, choose
 from ..state.errors import StateError, printable
 from ..state.groups_reader import group
 from ..state.job_folder import JobFolder
+from ..state.loops_reader import live_loops, loop
 from ..state.session_folder import SessionFolder
 from ..state.store import Reader
 from ..state.views import is_live
@@ -166,7 +167,7 @@ def let_go_of_trees(jobs: Iterable[JobRecord], sweep: _Sweep) -> list[JobRecord]
 
 def remove_folders(services: Services, removed: Remove) -> list[str]:
     """Remove the folders of what is journalled as removed; return what could not be."""
-    said = _forget_collections(services)
+    said = [*_forget_collections(services), *_forget_loops(services)]
     folders: list[JobFolder | SessionFolder] = [JobFolder(services.home.job_dir(one)) for one in removed.jobs]
     folders += [SessionFolder(services.home.session_dir(one)) for one in removed.sessions]
     for folder in folders:
@@ -196,6 +197,31 @@ def _forget_collections(services: Services) -> list[str]:
     return said
 
 
+def _forget_loops(services: Services) -> list[str]:
+    """Remove the folders of ended loops whose jobs are all gone."""
+    place = services.home.loop_dir("x").parent
+    said = []
+    try:
+        names = [entry.name for entry in place.iterdir()]
+        with Reader(services.home.database) as reader:
+            gone = [name for name in names if _is_gone(reader, loop(reader, name))]
+        for name in gone:
+            shutil.rmtree(place / name)
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        said.append(f"the folder of a loop can't be removed: {error.strerror or error}")
+    return said
+
+
+def _is_gone(reader: Reader, known: Mapping[str, Any] | None) -> bool:
+    """Whether nothing is left of a loop but what the journal says. One that had no job yet may still be resumed."""
+    if known is None or known.get("end") is None:
+        return False
+    jobs = [str(step["job_id"]) for step in known.get("steps") or () if step.get("job_id")]
+    return bool(jobs) and all(reader.record(job_id) is None for job_id in jobs)
+
+
 def _remove(services: Services, go: list[JobRecord], sweep: _Sweep, sessions: tuple[str, ...] = ()) -> Refused | None:
     sizes = {job.job_id: _size(services, job) for job in go}
     removed = Remove(tuple(job.job_id for job in let_go_of_trees(go, sweep)), sessions)
@@ -218,7 +244,7 @@ class _Users:
     folders: Mapping[str, str]
     """Job or session → the folder it works in."""
     awaited: Mapping[str, str]
-    """Job → one that comes after it."""
+    """Job → one that comes after it, or the live loop whose lap it was."""
 
 
 def _users(reader: Reader) -> _Users:
@@ -226,6 +252,9 @@ def _users(reader: Reader) -> _Users:
     folders = {str(row["job_id"]): str(row.get("cwd")) for row in live}
     folders |= {str(row["session_id"]): str(row.get("cwd")) for row in reader.live_sessions()}
     awaited = {str(earlier): str(row["job_id"]) for row in live for earlier in row.get("after") or ()}
+    for loop_id in live_loops(reader):
+        steps = (loop(reader, loop_id) or {}).get("steps") or ()
+        awaited |= {str(step["job_id"]): loop_id for step in steps if step.get("job_id")}
     return _Users(folders, awaited)
 
 
@@ -240,7 +269,7 @@ def _judge(  # noqa: PLR0911  one reason after the other
     if is_live(row):
         return job, "it has not ended"
     if (later := users.awaited.get(job.job_id)) is not None:
-        return job, f"{later} comes after it"
+        return job, f"{later} is not over" if later.startswith("loop-") else f"{later} comes after it"
     if job.worktree is None or job.continues is not None:  # the tree is an earlier job's
         return job, None
     tree = own_tree_of(job)

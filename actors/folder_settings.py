@@ -11,6 +11,7 @@ from ..lanes.contract import Host, Lane
 from ..lanes.folder_settings import LIMIT, FolderFile, Form, harm
 from ..messages.refusals import RefusalCode, Refused
 from ..messages.vocabulary import Verb
+from ..state import flags
 
 TRUST = "OSRC_TRUST_FOLDER"
 
@@ -43,7 +44,7 @@ def _found(path: Path, file: FolderFile, environment: frozenset[str]) -> str | N
     try:
         if file.form is Form.FOLDER:
             return min((entry.name for entry in path.iterdir()), default=None)
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        descriptor = os.open(path, flags.READ)
     except (FileNotFoundError, NotADirectoryError, PermissionError):
         return None  # what we can't read, a CLI of the same user can't either
     except OSError as error:

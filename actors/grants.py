@@ -21,6 +21,8 @@ from ..lanes.grants import ENTRY, FILES_CAP, Caps, Granted, Server, Skill, Skill
 from ..lanes.values import as_object
 from ..messages.job import JobRequest
 from ..messages.refusals import RefusalCode, Refused
+from ..state import flags
+from ..state.files import open_regular
 from ..state.settings import Settings
 
 ALL = "all"
@@ -189,10 +191,12 @@ def _servers(config: object) -> dict[str, Mapping[str, Any]]:
 def _json(path: Path) -> Mapping[str, Any]:
     """Return a JSON object from a file; an empty one where there is none. Raises GrantError for a damaged one."""
     try:
-        if path.stat().st_size > CONFIG_CAP:
+        with os.fdopen(open_regular(path, follow=True), "rb") as file:  # a pipe would be waited for
+            content = file.read(CONFIG_CAP + 1)
+        if len(content) > CONFIG_CAP:
             raise GrantError(f"{path} is larger than {CONFIG_CAP} bytes")
-        return as_object(json.loads(path.read_bytes()))
-    except FileNotFoundError:
+        return as_object(json.loads(content))
+    except (FileNotFoundError, NotADirectoryError):
         return {}
     except (OSError, ValueError, RecursionError) as error:
         raise GrantError(f"{path} can't be read: {error}") from None
@@ -232,7 +236,7 @@ def _walk(place: Path, root: Path, name: str, depth: int, below: str = "") -> It
 def _read(path: Path, shown: str, cap: int) -> tuple[bytes, bool]:
     """Return a file's bytes and whether it may be executed. No pipe or device is ever read, or waited for."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        descriptor = os.open(path, flags.READ | flags.NOFOLLOW)
         with os.fdopen(descriptor, "rb") as file:
             found = os.fstat(descriptor)
             if not stat.S_ISREG(found.st_mode):

@@ -12,6 +12,7 @@ from ..lanes.contract import Lane
 from ..lanes.registry import Registry
 from ..messages.job import JobRequest
 from ..messages.refusals import RefusalCode, Refused
+from ..state import flags
 from ..state.errors import StateError
 from ..state.files import read_private
 from ..state.home import Home
@@ -57,7 +58,7 @@ def _read_regular(path: Path) -> bytes | None:
 
     Raises OSError, also for a pipe or a device: those may never end.
     """
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    descriptor = os.open(path, flags.READ)
     with os.fdopen(descriptor, "rb") as file:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             raise OSError(errno.EINVAL, "not a regular file", os.fspath(path))

@@ -6,6 +6,7 @@ was begun and has not ended, and the next one goes on with that very job, or tha
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections.abc import Callable
 from typing import Any, assert_never
@@ -16,11 +17,13 @@ from ..messages.job import JobRecord
 from ..messages.loop import LoopEnded, LoopRecord, LoopStep, LoopStepBegan, LoopStepEnded, Role
 from ..messages.model_names import canonical
 from ..state.errors import StateError
+from ..state.files import create_private
 from ..state.ids import new_job_id
 from ..state.loop_machine import PASSED, Act, End, Grade, Wait, decide
 from ..state.loops_reader import loop
 from ..state.reader import Reader
 from .base import Actor, log
+from .check_run import STOP
 from .group_names import JobMoved
 from .jobs import Cancel
 from .journal import Append
@@ -109,7 +112,17 @@ class Loop(Actor):
             self.services.clock.forget(self._timer)
         if reason == "cancel":
             self._ending.set()
+            self._stop_check()
         self.finished()
+
+    def _stop_check(self) -> None:
+        """Have the check that runs ended, although nobody of this process may live to see to that."""
+        record = self._record()
+        step = record.steps[-1] if record is not None and record.steps else None
+        if step is not None and step.role is Role.CHECK and step.ended is None:
+            folder = LoopFolder.of(self.services.home, self.loop_id).check(step.number)
+            with contextlib.suppress(StateError):
+                create_private(folder / STOP, b"")
 
     # --- looking
 

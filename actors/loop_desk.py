@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import time
+from dataclasses import dataclass
 from typing import Any
 
 from ..messages.job import Identity, JobRequest
@@ -14,6 +15,7 @@ from ..messages.loop import (
     LoopAccepted,
     LoopCancel,
     LoopCancelRequested,
+    LoopEnd,
     LoopFact,
     LoopLimits,
     LoopRecord,
@@ -45,7 +47,6 @@ from .loop_names import Decree
 from .loop_requests import everyone
 from .redaction import clean
 from .services import Services
-from .worktrees import plan_worktree
 
 ASK_S = 30.0
 FEWEST, MOST_RUNGS, MOST_SEATS = 2, 4, 5
@@ -81,27 +82,44 @@ class LoopDesk:
         if not dry_run and (known := self._object(request.loop_id)) is not None:
             forget_spool(request.common, self.services.home)
             return LoopIsAccepted(loop=known)
-        wrong = check_terms(request.terms, request.common) or check_cwd(request.common.cwd)
+        wrong = check_terms(request.terms, request.common) or check_common(request.common)
         if wrong is not None:
             return wrong
         task = task_text(request.common, self.services.home)
         if isinstance(task, Refused):
             return task
         common = request.common.model_copy(update={"task": task, "task_file": None})
-        plans = self._looked_at(request.terms, common)
+        first_job = self._first_job(common)
+        if isinstance(first_job, Refused):
+            return first_job
+        plans = self._looked_at(request.terms, common, first_job)
         if isinstance(plans, Refused):
             return plans
         if dry_run:
             return LoopPlanned(
                 steps=tuple({"step": name, "plan": plan.model_dump(mode="json")} for name, plan in plans)
             )
-        return self._take(request, common, plans[0][1])
+        return self._take(request, common, plans[0][1], first_job)
 
-    def _looked_at(self, terms: LoopTerms, common: JobRequest) -> list[tuple[str, Plan]] | Refused:
+    def _first_job(self, common: JobRequest) -> str | Refused | None:
+        """Return the id of the first lap's job where it gets a work tree, which is named by it."""
+        try:
+            environment = decode_environment(common.environment)
+        except ValueError as error:
+            return Refused(code=RefusalCode.BAD_REQUEST, message=str(error))
+        wanted = common.worktree
+        if wanted is None:
+            wanted = settings_of(environment).flag("worktree") and common.verb.may_write
+        return new_job_id(time.time(), os.urandom(6)) if wanted else None
+
+    def _looked_at(
+        self, terms: LoopTerms, common: JobRequest, first_job: str | None
+    ) -> list[tuple[str, Plan]] | Refused:
         """Return how every kind of job would be run, or why one would not: before anything is spent."""
         plans: list[tuple[str, Plan]] = []
         for name, request in everyone(terms, common):
-            reply = self._desk.submit(request.model_copy(update={"job_id": None}), dry_run=True)
+            named = {"job_id": first_job if request.verb.may_write else None}
+            reply = self._desk.submit(request.model_copy(update=named), dry_run=True)
             plan = getattr(reply, "plan", None)
             if isinstance(reply, Refused):
                 message = f"{name}: {reply.message}" if len(terms.models) or plans else reply.message
@@ -120,19 +138,9 @@ class LoopDesk:
         self.services.limits.give_back(decided.marker_id)
         return Refused(code=RefusalCode.STOPPING, message="the gate has just opened", hint="try again")
 
-    def _take(self, request: LoopRequest, common: JobRequest, plan: Plan) -> Reply:
-        try:
-            environment = decode_environment(common.environment)
-            wants_tree = self._wants_tree(common, environment)
-        except ValueError as error:
-            return Refused(code=RefusalCode.BAD_REQUEST, message=str(error))
+    def _take(self, request: LoopRequest, common: JobRequest, plan: Plan, first_job: str | None) -> Reply:
+        environment = decode_environment(common.environment)
         now = time.time()
-        first_job = new_job_id(now, os.urandom(6)) if wants_tree else None
-        if first_job is not None:
-            base = settings_of(environment).text("worktree_base") or "HEAD"
-            planned = plan_worktree(common.cwd, first_job, base)
-            if isinstance(planned, Refused):
-                return planned
         record = LoopRecord(
             loop_id=request.loop_id,
             label=common.label,
@@ -142,7 +150,7 @@ class LoopDesk:
             cwd=common.cwd,
             model=common.model,
             lane=plan.lane,
-            worktree=wants_tree,
+            worktree=first_job is not None,
             first_job=first_job,
             base=_head(common.cwd),
             accepted_at=now,
@@ -160,12 +168,6 @@ class LoopDesk:
             return answer
         forget_spool(request.common, self.services.home)
         return LoopIsAccepted(loop=self._object(request.loop_id) or {}, plan=plan)
-
-    @staticmethod
-    def _wants_tree(common: JobRequest, environment: dict[str, str]) -> bool:
-        if common.worktree is not None:
-            return common.worktree
-        return settings_of(environment).flag("worktree") and common.verb.may_write
 
     # --- one that there is
 
@@ -260,39 +262,67 @@ def check_terms(terms: LoopTerms, common: JobRequest) -> Refused | None:  # noqa
     return None
 
 
+def check_common(common: JobRequest) -> Refused | None:
+    """Refuse what holds for every lap but can't."""
+    if common.after or common.continues:
+        message = "a loop comes after no job and goes on with none"
+        return Refused(code=RefusalCode.BAD_REQUEST, message=message, hint="osrc wait JOB && osrc loop ...")
+    return check_cwd(common.cwd)
+
+
 def raised(record: LoopRecord, command: LoopResume) -> LoopLimits | Refused:
     """Return the bounds that a loop goes on with, or why it can't. Pure. Bounds are only ever raised."""
     if record.end is None:
         message = f"{record.loop_id} has not ended"
         return Refused(code=RefusalCode.NOT_FINISHED, message=message, hint=f"osrc loop wait {record.loop_id}")
-    if record.end.value == "success":
-        return Refused(
-            code=RefusalCode.BAD_REQUEST, message=f"{record.loop_id} has succeeded: there is nothing to resume"
-        )
+    if record.end is LoopEnd.SUCCESS:
+        message = f"{record.loop_id} has succeeded: there is nothing to resume"
+        return Refused(code=RefusalCode.BAD_REQUEST, message=message)
     old = record.limits
-    given = (("--max", command.laps, old.laps), ("--max-usd", command.usd, old.usd))
-    minutes = None if command.seconds is None else command.seconds
-    for name, new, was in (*given, ("--max-minutes", minutes, old.seconds)):
-        if new is not None and was is not None and new < was:
-            shown = (new / 60, was / 60) if name == "--max-minutes" else (new, was)
-            message = f"{name} {shown[0]:g} is lower than it was ({shown[1]:g}): bounds are only raised"
-            return Refused(code=RefusalCode.BAD_REQUEST, message=message)
-        if new is not None and was is None:
-            message = f"{name} was not bounded before: bounds are only raised"
-            return Refused(code=RefusalCode.BAD_REQUEST, message=message)
-    met = {"max_turns": ("--max", command.laps, old.laps), "max_usd": ("--max-usd", command.usd, old.usd)}
-    met |= {"max_time": ("--max-minutes", command.seconds, old.seconds)}
-    if record.end.value in met:
-        name, new, was = met[record.end.value]
-        if new is None or (was is not None and new <= was):
-            said = (was or 0.0) / 60 if name == "--max-minutes" else was
-            message = f"it ended as {record.end.value}: give a higher {name} than {said:g}"
-            return Refused(code=RefusalCode.BAD_REQUEST, message=message)
+    bounds = (
+        _Bound("--max", command.laps, old.laps, LoopEnd.MAX_TURNS),
+        _Bound("--max-minutes", _minutes(command.seconds), _minutes(old.seconds), LoopEnd.MAX_TIME),
+        _Bound("--max-usd", command.usd, old.usd, LoopEnd.MAX_USD),
+        _Bound("--max-plan", command.plan_percent, old.plan_percent, LoopEnd.MAX_USD),
+    )
+    wrong = [said for bound in bounds if (said := bound.lowered()) is not None]
+    met = [bound for bound in bounds if bound.end is record.end and bound.was is not None]
+    if met and not any(bound.is_raised() for bound in met):
+        ways = " or ".join(f"a higher {bound.name} than {bound.was:g}" for bound in met)
+        wrong.append(f"it ended as {record.end.value}: give {ways}")
+    if wrong:
+        return Refused(code=RefusalCode.BAD_REQUEST, message=wrong[0])
     return LoopLimits(
         laps=command.laps or old.laps,
         seconds=command.seconds or old.seconds,
         usd=command.usd or old.usd,
+        plan_percent=command.plan_percent or old.plan_percent,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Bound:
+    """One bound as it was, and as it is to be."""
+
+    name: str
+    new: float | None
+    was: float | None
+    end: LoopEnd
+
+    def lowered(self) -> str | None:
+        """Return what is wrong with a bound that would be lower than it was; None: nothing is."""
+        if self.new is None or (self.was is not None and self.new >= self.was):
+            return None
+        if self.was is None:
+            return f"{self.name} was not bounded before: bounds are only raised"
+        return f"{self.name} {self.new:g} is lower than it was ({self.was:g}): bounds are only raised"
+
+    def is_raised(self) -> bool:
+        return self.new is not None and self.was is not None and self.new > self.was
+
+
+def _minutes(seconds: float | None) -> float | None:
+    return None if seconds is None else seconds / 60
 
 
 def no_such_loop(word: str) -> Refused:

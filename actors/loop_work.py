@@ -6,6 +6,7 @@ that there is.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
 import time
@@ -19,25 +20,33 @@ from ..messages.refusals import RefusalCode, Refused
 from ..messages.vocabulary import JobState
 from ..state import ledger
 from ..state.errors import StateError, printable
-from ..state.files import read_private
+from ..state.files import open_regular, read_private
+from ..state.gauges import pressure
+from ..state.gauges_reader import stored
 from ..state.ids import new_job_id
 from ..state.job_folder import LAST
+from ..state.limits import key_of
 from ..state.loop_machine import PASSED, REFUSED, remaining_s
 from ..state.reader import Reader
 from .check_files import changes, look_at_check
 from .check_run import Check, CheckResult, Verdict, result_of, run_check
 from .git import GitError, ask_git
 from .host import decode_environment
+from .intake import settings_of
 from .job_desk import JobDesk
 from .kept_request import without_secrets
 from .loop_folder import PLAN, RUBRIC, TASK, LoopFolder
 from .loop_names import Launched, Settled
 from .loop_requests import place_of, request_for
+from .loop_tree import fresh_tree
 from .services import Services
+from .told_gauges import told
 
 ANSWER_LIMIT = 8 * 1024 * 1024
 DETAIL = 300
 DIFF_S = 60.0
+NEW_FILES, NEW_BYTES = 30, 8192
+"""So many new files are shown to an advisor, and so much of each."""
 _TRY_AGAIN = frozenset({RefusalCode.STOPPING, RefusalCode.SUPERVISOR_BUSY})
 _WORKS = (Role.BUILD, Role.WRITE)
 
@@ -99,6 +108,8 @@ class LoopWork:
             "cash_usd": sum(row.cash_nano for row in known) / ledger.NANO if known else None,
             "measured": all(row.spent == "measured" for row in known),
             "unknown": sum(row.spent == "unknown" for row in rows),
+            "plan": job.cost.plan or job.pool if job.cost.kind == "plan" else None,
+            "plan_used": self._plan_used(job) if job.cost.kind == "plan" else None,
         }
         folder = LoopFolder.of(self.services.home, record.loop_id)
         if step.role in _WORKS and record.terms.check is not None:
@@ -128,7 +139,17 @@ class LoopWork:
     def check(self, record: LoopRecord, step: LoopStep, stop: threading.Event) -> Settled:
         """Run the check of a step, or wait for the run that there is."""
         folder = LoopFolder.of(self.services.home, record.loop_id)
-        cwd = place_of(record) or record.cwd
+        if not record.worktree or place_of(record) is not None:
+            return Settled(self._checked_in(record, step, place_of(record) or record.cwd, stop))
+        try:
+            settings = settings_of(self._environment(record, folder))
+            with fresh_tree(record, settings, make=not (folder.check(step.number) / "claim.1").exists()) as cwd:
+                return Settled(self._checked_in(record, step, cwd, stop))
+        except (GitError, StateError) as error:
+            return Settled(_checked(step, CheckResult(Verdict.NOT_RUN, error=str(error))))
+
+    def _checked_in(self, record: LoopRecord, step: LoopStep, cwd: str, stop: threading.Event) -> LoopStep:
+        folder = LoopFolder.of(self.services.home, record.loop_id)
         left = remaining_s(record, self.services.clock.now().wall)
         timeout_s = record.terms.check_timeout_s if left is None else min(record.terms.check_timeout_s, max(1.0, left))
         environment = without_secrets(self._environment(record, folder)) | {"PWD": cwd}
@@ -136,12 +157,13 @@ class LoopWork:
         wanted = Check(record.terms.check or "false", cwd, environment, timeout_s, self.services.umask)
         result = run_check(folder.check(step.number), wanted, stop)
         self._own_changes(record, folder, before, self._look(record, cwd))
-        return Settled(_checked(step, result))
+        return _checked(step, result)
 
     def _own_changes(self, record: LoopRecord, folder: LoopFolder, before: dict[str, str], now: dict[str, str]) -> None:
         """Take over what the check itself changed: no delegate is to be blamed for it."""
         kept = folder.guard(record.segment)
-        if kept is None:
+        if kept is None:  # nobody has worked in this segment yet
+            folder.keep_guard(record.segment, now)
             return
         for path in {*before, *now}:
             if before.get(path) != now.get(path):
@@ -152,8 +174,13 @@ class LoopWork:
 
     def _guard(self, record: LoopRecord, folder: LoopFolder) -> None:
         """Remember what the check consists of, before the first delegate of a segment may change it."""
-        if record.terms.check is not None and folder.guard(record.segment) is None:
+        if record.terms.check is None or folder.guard(record.segment) is not None:
+            return
+        if not record.worktree or place_of(record) is not None:
             folder.keep_guard(record.segment, self._look(record, place_of(record) or record.cwd))
+            return
+        with contextlib.suppress(GitError), fresh_tree(record, settings_of(self._environment(record, folder))) as cwd:
+            folder.keep_guard(record.segment, self._look(record, cwd))
 
     def _changed(self, record: LoopRecord, folder: LoopFolder, cwd: str | None) -> tuple[str, ...]:
         kept = folder.guard(record.segment)
@@ -234,15 +261,17 @@ class LoopWork:
     def _diff(record: LoopRecord, cwd: str) -> str:
         """Return what is not as it was when the loop began, as far as git can tell."""
         if record.base is None:
-            return "The folder is in no git repository: look at the files yourself."
+            return "There is no commit to compare with: look at the files yourself."
         try:
             changed = ask_git(cwd, ("diff", "--no-ext-diff", "--no-textconv", record.base, "--"), timeout_s=DIFF_S)
-            new = ask_git(cwd, ("ls-files", "--others", "--exclude-standard"), timeout_s=DIFF_S)
+            new = ask_git(cwd, ("ls-files", "-z", "--others", "--exclude-standard"), timeout_s=DIFF_S)
         except GitError as error:
             return f"What changed can't be seen ({error}): look at the files yourself."
-        listed = new.out.decode("utf-8", "replace")
         said = changed.out.decode("utf-8", "replace")
-        return f"{said}\nNew files (look at them yourself):\n{listed}" if listed else said or "Nothing."
+        names = [os.fsdecode(name) for name in new.out.split(b"\0") if name]
+        told = "\n".join(f"New file {printable(name)}:\n{_beginning(f'{cwd}/{name}')}" for name in names[:NEW_FILES])
+        rest = f"\nand {len(names) - NEW_FILES} more new files" if len(names) > NEW_FILES else ""
+        return f"{said}\n{told}{rest}".strip() or "Nothing."
 
     # --- small things
 
@@ -259,6 +288,13 @@ class LoopWork:
             return {} if isinstance(common, Refused) else decode_environment(common.environment)
         except ValueError:
             return {}
+
+    def _plan_used(self, job: JobRecord) -> float | None:
+        """Return how far the plan that a job spent is used, as far as anybody told of late."""
+        home = self.services.home
+        with Reader(home.database) as reader:
+            known = [*stored(reader), *told(os.fspath(home.root), os.environ)]
+        return pressure(known, key_of(job.lane, job.pool), self.services.clock.now().wall)
 
     def _is_known(self, job_id: str) -> bool:
         with Reader(self.services.home.database) as reader:
@@ -283,6 +319,17 @@ class LoopWork:
 def _last(record: LoopRecord, role: Role, *, before: int | None = None) -> LoopStep | None:
     found = (one for one in reversed(record.steps) if one.role is role and (before is None or one.number < before))
     return next(found, None)
+
+
+def _beginning(path: str) -> str:
+    """Return the beginning of a file as text; for what can't be read, a word."""
+    try:
+        with os.fdopen(open_regular(path), "rb") as file:
+            data = file.read(NEW_BYTES + 1)
+    except OSError as error:
+        return f"({error.strerror})"
+    text = data[:NEW_BYTES].decode("utf-8", "replace")
+    return f"{text}\n[... the rest is left out ...]" if len(data) > NEW_BYTES else text
 
 
 def _refused(step: LoopStep, why: Refused) -> LoopStep:

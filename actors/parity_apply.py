@@ -19,6 +19,7 @@ from pathlib import Path
 from ..lanes.parity.edits import TEXT_MARKS, CannotEditError, without_block, without_servers
 from ..lanes.parity.hosts import HOST_TOOLS, HostTool
 from ..lanes.parity.plan import Action, Link, Unreadable, Write, fingerprint
+from ..state import flags
 from ..state.parity_receipt import FileDone, HostDone, LinkDone, Receipt
 from .parity import Found, read
 
@@ -194,13 +195,13 @@ def _write(path: str, content: bytes) -> None:
     except FileNotFoundError:
         mode = 0o600
     temporary = f"{real}.osrc-{os.getpid()}"
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    descriptor = os.open(temporary, flags.NEW, 0o600)
     try:
         with os.fdopen(descriptor, "wb") as file:
             file.write(content)
-            os.fchmod(file.fileno(), mode)
             file.flush()
             os.fsync(file.fileno())
+        os.chmod(temporary, mode)  # noqa: PTH101 - as above
         os.replace(temporary, real)  # noqa: PTH105 - as above
     except OSError:
         with contextlib.suppress(OSError):

@@ -12,6 +12,8 @@ import re
 import stat
 from collections.abc import Iterable, Mapping
 
+from ..state import flags
+
 FILE_LIMIT = 1 << 20
 """Longest ``~/.env`` in bytes; a longer one is not read."""
 
@@ -59,7 +61,7 @@ def _unquoted(text: str) -> str:
 def _read(path: str) -> str:
     """Return the file's text, nothing where there is none. A link to one is followed: people keep theirs elsewhere."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        descriptor = os.open(path, flags.READ)
     except OSError:
         return ""
     try:

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping
 from ..lanes.contract import Lane, PrivateFile
 from ..lanes.credentials import Config, named_in, withheld
 from ..lanes.grants import MCP_FILE
+from ..state import flags
 from ..state.settings import Settings
 
 CONFIG_LIMIT = 1 << 20
@@ -55,7 +56,7 @@ def _text(config: Config, environment: Mapping[str, str]) -> str:
     home = environment.get("HOME") or "/"
     path = f"{folder or config.folder.replace('~', home, 1)}/{config.file}"
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        descriptor = os.open(path, flags.READ)
     except (OSError, ValueError):
         return ""
     try:

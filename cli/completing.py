@@ -48,6 +48,15 @@ def _groups(context: click.Context) -> Iterable[str]:
     return [str(row[key]) for row in rows for key in ("group_id", "label") if row.get(key)]
 
 
+def _loops(context: click.Context) -> Iterable[str]:
+    from ..state.loops_reader import loops  # noqa: PLC0415 - as above
+    from ..state.reader import Reader  # noqa: PLC0415 - as above
+
+    with Reader(f"{_root(context)}/state.db") as reader:
+        rows = loops(reader, NEWEST)
+    return [str(row[key]) for row in rows for key in ("loop_id", "label") if row.get(key)]
+
+
 def _sessions(context: click.Context) -> Iterable[str]:
     from ..state.reader import Reader  # noqa: PLC0415 - as above
 
@@ -97,6 +106,7 @@ def _home(context: click.Context) -> Home:
 _WORDS: Mapping[str, Callable[[click.Context], Iterable[str]]] = {
     "job": _jobs,
     "group": _groups,
+    "loop": _loops,
     "session": _sessions,
     "lane": _lanes,
     "model": _models,

@@ -28,6 +28,7 @@ from ..state.limits_reader import quotas as known_quotas
 from ..state.predecessor import LINE_CAP, Outcome, Outcomes, Payer, Run
 from ..state.reader import Reader
 from . import machine
+from .errors import CliError
 from .place import open_regular
 
 Request = Callable[[dict[str, Any]], dict[str, Any]]
@@ -50,6 +51,8 @@ class Item:
     skipped: int = 0
     notes: list[str] = field(default_factory=list)
     apply: Callable[[Request], None] | None = None
+    failed: bool = False
+    """Whether it was to be taken over and could not be."""
 
 
 def looks_like_one(folder: Path) -> bool:
@@ -67,8 +70,13 @@ def survey(folder: Path, home: Home, environ: Mapping[str, str]) -> list[Item]:
 def apply(items: list[Item], request: Request) -> None:
     """Take over what is new. What is refused becomes a note of its item, and hides no other."""
     for item in items:
-        if item.apply is not None and item.new:
+        if item.apply is None or not item.new:
+            continue
+        try:
             item.apply(request)
+        except (CliError, StateError, OSError) as error:
+            item.failed = True
+            item.notes.append(f"not all of it was taken over: {error}")
 
 
 # --- ledger and outcomes

@@ -52,10 +52,19 @@ def start(root: str) -> Channel:
     Raises StateError when the state home can't be used, CannotDetachError when the process can't be
     started or ends before it listens. Several clients may do this at once: one of theirs wins.
     """
+    _check_platform()
     home = full_home(os.environ, root)
     home.preflight()
     with _turn(root) as started:
         return started or _start(root)
+
+
+def _check_platform() -> None:
+    """Raise CliError where jobs can't run at all: shims and holders are forked."""
+    if not hasattr(os, "fork"):
+        raise CliError(
+            "supervisor_unavailable", "jobs and sessions can't run on this system: it has no fork", "use osrc in WSL"
+        )
 
 
 @contextlib.contextmanager
@@ -294,5 +303,6 @@ class InProcess:
 
 
 def in_process(root: str) -> Channel:
-    """Return a tree in this process."""
+    """Return a tree in this process. Raises CliError where none can be."""
+    _check_platform()
     return InProcess(root)

@@ -9,6 +9,7 @@ from typing import Any
 
 from . import exit_codes
 from .errors import CliError, NotSentError, SupervisorLostError
+from .place import CLOEXEC
 from .reach import Reach
 from .submit import agrees, environment
 from .task import INLINE_LIMIT
@@ -145,7 +146,7 @@ def _spool(root: str, common: dict[str, Any]) -> str | None:
         return None
     path = f"{root}/spool/{os.getpid()}-{os.urandom(8).hex()}.md"
     try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | CLOEXEC, 0o600)
         with os.fdopen(descriptor, "wb") as file:
             file.write(data)
     except OSError as error:

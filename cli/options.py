@@ -106,6 +106,8 @@ _KINDS = {
     "JOB": "job",
     "[JOB|SESSION] TASK": "job",
     "GID": "group",
+    "LOOP": "loop",
+    "[LOOP]": "loop",
     "HOST": "host",
     "[HOST]...": "host",
     "DIR": "dir",

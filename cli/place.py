@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from ..state.home import Home
 
 _FILE_LIMIT = 64 * 1024
+CLOEXEC = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+"""As ``state.flags`` has it."""
 
 
 def home_root(environ: Mapping[str, str], override: str | None = None) -> str:
@@ -70,7 +72,7 @@ def open_regular(path: str, flags: int = os.O_RDONLY) -> int:
     Raises OSError, whose ``strerror`` says so where the path is something else.
     """
     try:
-        more = os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+        more = CLOEXEC | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
         descriptor = os.open(path, flags | more, 0o600)
     except OSError as error:
         if error.errno == errno.ELOOP:

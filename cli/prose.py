@@ -11,7 +11,7 @@ from typing import Any
 
 from ..lanes.secrets.wording import Swap
 from ..lanes.secrets.wording import sanitize as reworded
-from .place import open_regular
+from .place import CLOEXEC, open_regular
 
 LIMIT = 16 * 1024 * 1024
 """Longest file that is looked at, in bytes."""
@@ -113,7 +113,7 @@ def _replace(path: str, data: bytes, before: os.stat_result) -> None:
     if now.st_nlink > 1:
         raise OSError(0, "it has other hard links, which would keep the old text: nothing was written")
     temporary = f"{path}.{os.getpid()}.{os.urandom(4).hex()}.tmp"
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | CLOEXEC, 0o600)
     try:
         with os.fdopen(descriptor, "wb") as file:
             file.write(data)

@@ -11,7 +11,7 @@ import click
 
 from .errors import CliError, NotSentError, SupervisorLostError, UnconfirmedError, from_refusal
 from .options import Globals
-from .place import current_folder, sendable_folder
+from .place import CLOEXEC, current_folder, sendable_folder
 from .reach import Reach
 from .task import INLINE_LIMIT
 
@@ -229,7 +229,7 @@ def _spool(root: str, request: dict[str, Any]) -> str | None:
         return None
     path = f"{root}/spool/{os.getpid()}-{os.urandom(8).hex()}.md"
     try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | CLOEXEC, 0o600)
         with os.fdopen(descriptor, "wb") as file:
             file.write(data)
     except OSError as error:

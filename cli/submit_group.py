@@ -8,6 +8,7 @@ import time
 from typing import Any
 
 from .errors import CliError, NotSentError, SupervisorLostError
+from .place import CLOEXEC
 from .reach import Reach
 from .submit import agrees
 from .task import INLINE_LIMIT
@@ -66,7 +67,7 @@ def _spool(root: str, request: dict[str, Any]) -> str | None:
         return None
     path = f"{root}/spool/{os.getpid()}-{os.urandom(8).hex()}.json"
     try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | CLOEXEC, 0o600)
         with os.fdopen(descriptor, "wb") as file:
             file.write(data)
     except OSError as error:

@@ -18,6 +18,7 @@ LoopId = Annotated[str, StringConstraints(pattern=LOOP_ID_PATTERN)]
 CheckCommand = Annotated[str, StringConstraints(min_length=1, max_length=32_000)]
 Laps = Annotated[int, Field(ge=1, le=1000)]
 Seconds = Annotated[float, Field(gt=0, le=30 * 86400)]
+Percent = Annotated[float, Field(gt=0, le=100)]
 Usd = Annotated[float, Field(gt=0, le=1_000_000)]
 
 
@@ -69,6 +70,8 @@ class LoopLimits(Message):
     """Most wall-clock seconds in all; what it was at rest between its end and a resume is not counted."""
     usd: Usd | None = None
     """Most cash, measured or estimated."""
+    plan_percent: Percent | None = None
+    """No lap is begun once so much of the fullest window of the plan that laps spend is used."""
 
 
 class LoopTerms(Message):
@@ -161,6 +164,10 @@ class LoopStep(Observation):
     """Whether every part of that was measured."""
     unknown: int = 0
     """Attempts of the job that cost cash nobody knows."""
+    plan: str | None = None
+    """The plan that the job spent, where it spent one."""
+    plan_used: float | None = None
+    """How far the fullest window of that plan was used then, from 0 to 1; None: nobody told."""
     score: float | None = None
     """A judge's, of 100; None where it gave none."""
     found: int | None = None
@@ -286,6 +293,7 @@ class LoopResume(Message):
     laps: Laps | None = None
     seconds: Seconds | None = None
     usd: Usd | None = None
+    plan_percent: Percent | None = None
     launch: bool = False
     """council: the plan may be built."""
     plan: Annotated[str, Field(max_length=1_000_000)] | None = None

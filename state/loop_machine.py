@@ -113,7 +113,23 @@ def _bounded(record: LoopRecord, wanted: Act | Grade, now: float) -> Wanted:
         if unknown:
             said = "what a lap cost is not known, so --max-usd can't be held"
             return End(LoopEnd.BLOCKED, said, "choose a lane that tells what it costs (osrc lanes)")
-    return wanted
+    return _within_plan(record) or wanted
+
+
+def _within_plan(record: LoopRecord) -> End | None:
+    """Return the end where the plan that laps spend is used too far, or nobody tells how far."""
+    most = record.limits.plan_percent
+    spent = [step for step in record.steps if step.plan is not None and step.ended is not None]
+    if most is None or not spent:
+        return None
+    last = spent[-1]
+    if last.plan_used is None:
+        said = f"how far the plan {last.plan} is used is not told, so --max-plan can't be held"
+        return End(LoopEnd.BLOCKED, said, "choose a lane that tells (osrc limits)")
+    if last.plan_used * 100 < most:
+        return None
+    said = f"{last.plan_used:.0%} of the plan {last.plan} are used; the bound is {most:g} %"
+    return End(LoopEnd.MAX_USD, said, f"{AGAIN} --max-plan N")
 
 
 # --- parts of every shape

@@ -10,7 +10,6 @@ import binascii
 import contextlib
 import json
 import os
-import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, cast
@@ -87,16 +86,24 @@ def alone(home: Home) -> Iterator[None]:
     except OSError as error:
         raise from_os_error(error, path, "use") from error
     try:
-        if sys.platform != "win32":
-            import fcntl  # noqa: PLC0415 - absent on Windows
-
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise StateError("denied", "another osrc parity is at work", "try again") from None
+        if not _locked(descriptor):
+            raise StateError("denied", "another osrc parity is at work", "try again")
         yield
     finally:
         os.close(descriptor)
+
+
+def _locked(descriptor: int) -> bool:
+    """Take the lock if it is free; where there are no such locks it is."""
+    try:
+        import fcntl  # noqa: PLC0415 - not on Windows
+    except ImportError:
+        return True
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def save_receipt(home: Home, receipt: Receipt) -> None:

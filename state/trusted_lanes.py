@@ -16,6 +16,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from . import flags
 from .errors import printable
 from .settings import config_file
 
@@ -73,7 +74,7 @@ def _read(path: Path) -> bytes:
     for place in (path.parent, real.parent):
         if (wrong := _doubtful(place.stat())) is not None:
             raise ValueError(f"its folder {printable(place)} {wrong}")
-    descriptor = os.open(real, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+    descriptor = os.open(real, flags.READ | flags.NOFOLLOW)
     with os.fdopen(descriptor, "rb") as file:
         seen = os.fstat(descriptor)
         if not stat.S_ISREG(seen.st_mode):

@@ -19,12 +19,12 @@ from ..reach import Reach
 @click.argument("folder", metavar="[DIR]", required=False)
 @click.option("--apply", "really", is_flag=True, help="Take it over. Without it, only say what there is.")
 @click.pass_obj
-def import_(options: Globals, folder: str | None, really: bool) -> None:
+def import_(options: Globals, folder: str | None, really: bool) -> int:
     """Take over the predecessor's ledger, outcomes, quotas, mode, consent, models.local and trusted lanes.
 
     DIR is its state home (default: the state home in use, which it shared). Nothing of its files is changed; rows
     that are torn are counted and left out; what was taken over before is known, so repeating it is harmless.
-    What you set here stays.
+    What you set here stays. Exit code 1 where something could not be taken over; running it again goes on.
     """
     from .. import importing  # noqa: PLC0415 - loads the lanes' tables
 
@@ -41,9 +41,10 @@ def import_(options: Globals, folder: str | None, really: bool) -> None:
             importing.apply(items, reach.request)
         finally:
             reach.close()
+    exit_code = int(any(item.failed for item in items))
     if options.json:
         answer_json({"source": str(place), "applied": really, "items": [_row(item) for item in items]})
-        return
+        return exit_code
     verb = "taken over" if really else "new"
     for item in items:
         torn = f", {item.skipped} skipped" if item.skipped else ""
@@ -52,7 +53,8 @@ def import_(options: Globals, folder: str | None, really: bool) -> None:
             say(f"note: {item.what}: {note}")
     if not really and any(item.new for item in items):
         say("nothing was changed; osrc import --apply takes it over")
+    return exit_code
 
 
 def _row(item: Any) -> dict[str, Any]:  # noqa: ANN401 - its module is loaded only by the command
-    return {"what": item.what, "found": item.found, "new": item.new, "skipped": item.skipped, "notes": item.notes}
+    return {name: getattr(item, name) for name in ("what", "found", "new", "failed", "skipped", "notes")}

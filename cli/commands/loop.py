@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable
 from typing import Any
 
 import click
 
-from .. import exit_codes, loops
-from ..errors import CliError
-from ..loops import Loop
+from .. import exit_codes, looping, loops
 from ..options import Command, Duration, Globals, Group, Whole, task_options
-from ..output import answer, answer_json, flush, say
+from ..output import answer, answer_json, say
 from ..reach import Reach
-from ..render.loop import LoopDisplay, conclusion, head, loop_lines, loop_table
-from ..render.plain import one_line
-from ..render.plan import banner, disclosure
-from ..submit import job_request
-from ..task import read_task
+from ..render.loop import loop_table
 
 LADDER = "haiku,glm-5.2,fable"
-_FILE_LIMIT = 1024 * 1024
+_PERCENT = click.FloatRange(min=0, max=100, min_open=True)
 _ABOVE_ZERO = click.FloatRange(min=0, min_open=True)
 _VERBS = ("run", "explore", "research", "edit", "yolo")
 
@@ -74,6 +67,7 @@ def _bounds(default: int, what: str) -> Callable[[Callable[..., Any]], Callable[
     def add(function: Callable[..., Any]) -> Callable[..., Any]:
         for option in (
             click.option("--bg", "detached", is_flag=True, help="Print the loop's id and leave it running."),
+            click.option("--max-plan", type=_PERCENT, metavar="P", help="No lap once P % of the plan are used."),
             click.option("--max-usd", type=_ABOVE_ZERO, metavar="X", help="Most cash in USD."),
             click.option("--max-minutes", type=_ABOVE_ZERO, metavar="M", help="Most minutes in all."),
             click.option("--max", "laps", type=click.IntRange(1, 1000), metavar="N", help=f"Most {what} ({default})."),
@@ -121,7 +115,8 @@ def verify(options: Globals, /, words: tuple[str, ...], **flags: Any) -> int:  #
     The check runs outside the model, once before anything is done and once after each lap; what it printed goes into
     the next lap. The state is on stdout: success, blocked, max_turns, max_time, max_usd or canceled.
     """
-    return _start(options, "verify", flags["verb"], words, flags, {"keep_conversation": flags["keep_conversation"]})
+    given = {"keep_conversation": flags["keep_conversation"]}
+    return looping.start(options, "verify", flags["verb"], words, flags, given)
 
 
 @loop.command("escalate", cls=Command)
@@ -140,9 +135,9 @@ def escalate(options: Globals, /, words: tuple[str, ...], **flags: Any) -> int: 
     """
     if flags["model"] is not None:
         raise click.UsageError("-m is one model; --ladder names those of an escalation.")
-    given = {"models": _names(flags["ladder"], "--ladder"), "per_rung": flags["per_tier"]}
+    given = {"models": looping.names(flags["ladder"], "--ladder"), "per_rung": flags["per_tier"]}
     flags["laps"] = flags["laps"] or min(1000, given["per_rung"] * len(given["models"]))
-    return _start(options, "escalate", flags["verb"], words, flags, given)
+    return looping.start(options, "escalate", flags["verb"], words, flags, given)
 
 
 @loop.command("sweep", cls=Command)
@@ -158,7 +153,7 @@ def sweep(options: Globals, /, words: tuple[str, ...], **flags: Any) -> int:  # 
     Findings are kept by content, each once, in findings.txt of the loop's folder.
     """
     flags["laps"] = flags["laps"] or 10
-    return _start(options, "sweep", flags["verb"], words, flags, {"dry_rounds": flags["dry"]})
+    return looping.start(options, "sweep", flags["verb"], words, flags, {"dry_rounds": flags["dry"]})
 
 
 @loop.command("optimize", cls=Command)
@@ -186,13 +181,13 @@ def optimize(options: Globals, /, words: tuple[str, ...], **flags: Any) -> int: 
     With --check, what fails that is not even judged.
     """
     given = {
-        "rubric": None if flags["rubric"] is None else _text_of(flags["rubric"], "--rubric"),
+        "rubric": None if flags["rubric"] is None else looping.text_of(flags["rubric"], "--rubric"),
         "judge": flags["judge"],
         "bar": flags["bar"],
         "patience": flags["patience"],
         "keep_conversation": flags["keep_conversation"],
     }
-    return _start(options, "optimize", flags["verb"], words, flags, given)
+    return looping.start(options, "optimize", flags["verb"], words, flags, given)
 
 
 @loop.command("council", cls=Command)
@@ -215,7 +210,7 @@ def council(options: Globals, /, words: tuple[str, ...], **flags: Any) -> int:  
     --plan-file FILE with a plan of your own.
     """
     given = {
-        "models": _names(flags["seats"] or "", "--seats"),
+        "models": looping.names(flags["seats"] or "", "--seats"),
         "rounds": flags["rounds"],
         "judge": flags["judge"],
         "advisor": flags["advisor"],
@@ -223,22 +218,23 @@ def council(options: Globals, /, words: tuple[str, ...], **flags: Any) -> int:  
     }
     if flags["launch"] and flags["judge"] is None:
         raise click.UsageError("--launch needs --judge: without one, nobody decides on the plan but you.")
-    return _start(options, "council", flags["verb"], words, flags, given)
+    return looping.start(options, "council", flags["verb"], words, flags, given)
 
 
 # --- one that there is
 
 
 @loop.command("status", cls=Command)
-@click.argument("loop_id", metavar="[ID]", required=False)
+@click.argument("loop_id", metavar="[LOOP]", required=False)
 @click.pass_obj
 def status(options: Globals, loop_id: str | None) -> None:
     """A loop and its steps as they are now; without an id the newest. Nothing is started for it."""
-    _show(options, loops.one_loop(Reach(options), loop_id))
+    reach = Reach(options)
+    looping.show(options, reach, loops.one_loop(reach, loop_id))
 
 
 @loop.command("wait", cls=Command)
-@click.argument("loop_id", metavar="[ID]", required=False)
+@click.argument("loop_id", metavar="[LOOP]", required=False)
 @click.option("--for", "bound", metavar="S", type=Duration(zero=True), help="Wait no longer than this; 0 is one check.")
 @click.pass_obj
 def wait(options: Globals, loop_id: str | None, bound: float | None) -> int:
@@ -249,7 +245,10 @@ def wait(options: Globals, loop_id: str | None, bound: float | None) -> int:
     reach = Reach(options)
     deadline = None if bound is None else time.monotonic() + bound
     found = str(loops.one_loop(reach, loop_id)["loop_id"])
-    return _wait(options, reach, found, deadline, cancels=False)
+    return looping.wait(options, reach, found, deadline, cancels=False)
+
+
+loop.add_command(wait, "watch")
 
 
 @loop.command("list", cls=Command)
@@ -269,12 +268,12 @@ def list_(options: Globals, everything: bool, limit: int | None) -> None:
 
 
 @loop.command("cancel", cls=Command)
-@click.argument("loop_id", metavar="ID")
+@click.argument("loop_id", metavar="LOOP")
 @click.pass_obj
 def cancel(options: Globals, loop_id: str) -> int:
     """End a loop, with the job or the check that runs. Harmless when it has ended.
 
-    Returns once the request is recorded; osrc loop wait ID waits for the end.
+    Returns once the request is recorded; osrc loop wait LOOP waits for the end.
     """
     reach = Reach(options)
     found = loops.one_loop(reach, loop_id)
@@ -289,10 +288,11 @@ def cancel(options: Globals, loop_id: str) -> int:
 
 
 @loop.command("resume", cls=Command)
-@click.argument("loop_id", metavar="ID")
+@click.argument("loop_id", metavar="LOOP")
 @click.option("--max", "laps", type=click.IntRange(1, 1000), metavar="N", help="A higher bound of laps.")
 @click.option("--max-minutes", type=_ABOVE_ZERO, metavar="M", help="A higher bound of minutes.")
 @click.option("--max-usd", type=_ABOVE_ZERO, metavar="X", help="A higher bound of cash.")
+@click.option("--max-plan", type=_PERCENT, metavar="P", help="A higher bound of the plan's use.")
 @click.option("--launch", is_flag=True, help="council: build the plan.")
 @click.option("--plan-file", metavar="F", help="council: build this plan.")
 @click.option("--bg", "detached", is_flag=True, help="Leave it running.")
@@ -308,141 +308,10 @@ def resume(options: Globals, /, loop_id: str, **flags: Any) -> int:  # noqa: ANN
         "laps": flags["laps"],
         "seconds": None if flags["max_minutes"] is None else flags["max_minutes"] * 60.0,
         "usd": flags["max_usd"],
+        "plan_percent": flags["max_plan"],
         "launch": flags["launch"] or None,
-        "plan": None if flags["plan_file"] is None else _text_of(flags["plan_file"], "--plan-file"),
+        "plan": None if flags["plan_file"] is None else looping.text_of(flags["plan_file"], "--plan-file"),
     }
     given = {key: value for key, value in given.items() if value is not None}
     resumed = loops.resume(reach, str(found["loop_id"]), given)
-    return _followed(options, reach, resumed, detached=flags["detached"])
-
-
-# --- parts
-
-
-def _start(  # noqa: PLR0913, PLR0917 - the parts of a request
-    options: Globals, shape: str, verb: str, words: tuple[str, ...], flags: dict[str, Any], given: dict[str, Any]
-) -> int:
-    common = job_request(options, verb, read_task(words, flags["task_file"]), flags)
-    terms = {
-        "shape": shape,
-        "check": flags.get("check"),
-        "check_timeout_s": flags.get("check_timeout"),
-        "guard": list(flags.get("guards") or ()) or None,
-        "stall": flags.get("stall"),
-        "allow_green": flags.get("allow_green"),
-        "allow_check_edits": flags.get("allow_check_edits"),
-        **given,
-    }
-    minutes = flags["max_minutes"]
-    limits = {"laps": flags["laps"], "seconds": None if minutes is None else minutes * 60.0, "usd": flags["max_usd"]}
-    request: dict[str, Any] = {
-        "terms": {key: value for key, value in terms.items() if value is not None},
-        "limits": {key: value for key, value in limits.items() if value is not None},
-        "common": common,
-        "launch": bool(flags.get("launch")),
-    }
-    reach = Reach(options)
-    reply = loops.start(reach, request, dry_run=flags["dry_run"])
-    if reply.get("kind") == "loop_planned":
-        return _planned(options, reply)
-    plan = reply.get("plan")
-    if plan and (leaves := disclosure(plan, short=options.quiet)):
-        say(leaves)
-    if plan and not options.quiet:
-        say(banner(plan))
-    return _followed(options, reach, dict(reply["loop"]), detached=flags["detached"])
-
-
-def _planned(options: Globals, reply: dict[str, Any]) -> int:
-    if options.json:
-        answer_json({"steps": reply.get("steps")})
-    else:
-        for one in reply.get("steps") or ():
-            plan = one["plan"]
-            said = f"{plan['lane']} {plan['model'] or 'default'} ({plan['posture']}; {plan['cost']})"
-            answer(f"{one_line(str(one['step']), 100)}: {said}")
-    return exit_codes.DONE
-
-
-def _followed(options: Globals, reach: Reach, found: Loop, *, detached: bool) -> int:
-    loop_id = str(found["loop_id"])
-    if not detached:
-        if not options.quiet:
-            say(f"{loop_id}: Ctrl-C cancels it (osrc loop status {loop_id} from elsewhere)")
-        return _wait(options, reach, loop_id, None, cancels=True, resumed=found)
-    if options.json:
-        answer_json(found)
-    else:
-        answer(loop_id)
-        flush()
-    if not options.quiet:
-        say(f"wait: osrc loop wait {loop_id}   look: osrc loop status {loop_id}")
-    if reach.in_process:
-        say("without a supervisor the loop is supervised by this command: leave it running")
-        loops.wait_for(reach, loop_id, None, lambda _loop: None)
-    reach.close()
-    return exit_codes.DONE
-
-
-def _wait(  # noqa: PLR0913 - what waiting depends on, by name
-    options: Globals,
-    reach: Reach,
-    loop_id: str,
-    deadline: float | None,
-    *,
-    cancels: bool,
-    resumed: Loop | None = None,
-) -> int:
-    display = LoopDisplay(quiet=options.quiet or options.json)
-    if resumed is not None:
-        display.begin(resumed)
-    try:
-        found = loops.wait_for(reach, loop_id, deadline, display.show)
-    except KeyboardInterrupt:
-        if not cancels:
-            say(f"the loop goes on: osrc loop wait {loop_id}")
-            raise
-        say("cancelling... (Ctrl-C again: leave it to end by itself)")
-        loops.cancel(reach, loop_id)
-        found = loops.wait_for(reach, loop_id, None, display.show)
-    finally:
-        reach.close()
-    if options.json:
-        answer_json(found)
-    else:
-        answer(str(found["state"]))
-        if not options.quiet:
-            for line in (head(found), *conclusion(found)):
-                say(line)
-    return loops.exit_code(found)
-
-
-def _show(options: Globals, found: Loop) -> None:
-    if options.json:
-        answer_json(found)
-    else:
-        answer("\n".join(loop_lines(found)))
-
-
-def _names(text: str, option: str) -> list[str]:
-    names = [name.strip() for name in text.split(",") if name.strip()]
-    if not names:
-        raise click.UsageError(f"{option} names no model: {option} a,b")
-    return names
-
-
-def _text_of(path: str, option: str) -> str:
-    """Return a small text file of the person's own. Raises CliError."""
-    from ..place import open_regular  # noqa: PLC0415 - beside its only use
-
-    try:
-        descriptor = open_regular(path)
-        with os.fdopen(descriptor, "rb") as file:
-            data = file.read(_FILE_LIMIT + 1)
-        text = data.decode("utf-8")
-    except (OSError, ValueError) as error:
-        why = getattr(error, "strerror", None) or "it is not UTF-8"
-        raise CliError("bad_task", f"{option} {path!a} can't be used: {why}", "give a readable text file") from None
-    if len(data) > _FILE_LIMIT or not text.strip():
-        raise CliError("bad_task", f"{option} {path!a} is empty, or longer than 1 MiB", "give a short text file")
-    return text
+    return looping.followed(options, reach, resumed, detached=flags["detached"])

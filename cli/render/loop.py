@@ -47,6 +47,8 @@ def head(loop: Mapping[str, Any]) -> str:
     bounds = [f"{loop['laps']} of {limits['laps']} laps", clock(float(loop["elapsed_s"]))]
     bounds[1] += f" of {clock(float(limits['seconds']))}" if limits["seconds"] else ""
     bounds += [f"{money(loop['cost'])}" + (f" of ${limits['usd']:g}" if limits["usd"] else "")]
+    used = [step["plan_used"] for step in loop["steps"] if step["plan_used"] is not None]
+    bounds += [f"{used[-1]:.0%} of the plan used"] if used else []
     return f"{loop['loop_id']}  {loop['shape']}  {loop['state']}  {', '.join(bounds)}"
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from pathlib import Path
 
 from fakes.supervised import Supervised
@@ -66,6 +67,24 @@ def test_it_is_taken_over_once(home: Supervised, tmp_path: Path) -> None:
     assert (quota["lane"], quota["per_day"], quota["reset"]) == ("cc", 20, "local")
     assert b"first granted 2026-09-01" in (home.root / "cloud-consent").read_bytes()
     assert (home.root / "models.local").read_bytes() == b"fast|z-ai/glm-5.3-air|cc|budget\n"
+
+
+def test_what_can_t_be_taken_over_hides_nothing_else(home: Supervised, tmp_path: Path) -> None:
+    old = tmp_path / "old"
+    theirs(old)
+    (old / "ledger.jsonl").unlink()
+    os.mkfifo(old / "ledger.jsonl")
+    (home.root / "models.local").mkdir(parents=True)
+    done = home.osrc("import", str(old), "--json", "--apply")
+    assert b"Traceback" not in done.stderr
+    assert done.returncode == 1, done
+    home.root.joinpath("models.local").rmdir()
+    done = home.osrc("import", str(old), "--json", "--apply")
+    assert done.returncode == 0, done
+    items = {item["what"]: item for item in json.loads(done.stdout)["items"]}
+    assert items["ledger"]["found"] == 0
+    assert "can't be read" in items["ledger"]["notes"][0]
+    assert (items["models.local"]["new"], items["quotas"]["new"]) == (1, 1)
 
 
 def test_a_folder_that_is_none_of_theirs_is_refused(home: Supervised, tmp_path: Path) -> None:

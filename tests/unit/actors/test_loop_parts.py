@@ -100,6 +100,8 @@ def test_a_loop_that_could_not_end_honestly_is_refused(terms, more, word):
         ("max_time", {"seconds": 60}, {"seconds": 30}, "--max-minutes 0.5 is lower than it was (1)"),
         ("max_time", {"seconds": 60}, {"seconds": 90}, LoopLimits(seconds=90)),
         ("max_usd", {"usd": 1}, {"laps": 9}, "give a higher --max-usd than 1"),
+        ("max_usd", {"plan_percent": 50}, {"plan_percent": 80}, LoopLimits(plan_percent=80)),
+        ("max_usd", {"plan_percent": 50, "usd": 1}, {}, "a higher --max-usd than 1 or a higher --max-plan than 50"),
         ("blocked", {}, {}, LoopLimits()),
         ("blocked", {}, {"usd": 5}, "--max-usd was not bounded before"),
         ("canceled", {"usd": 1}, {"usd": 5}, LoopLimits(usd=5)),

@@ -10,9 +10,11 @@ from outsourcerer.cli.completing import complete
 from outsourcerer.cli.options import Globals, Live
 from outsourcerer.cli.table import COMMANDS
 from outsourcerer.messages.group import FanoutAccepted, GroupMember, GroupRecord
+from outsourcerer.messages.loop import LoopAccepted, LoopRecord
 from outsourcerer.messages.session import SessionAccepted, SessionRecord
 from outsourcerer.state.store import Store
 
+LOOP = "loop-20261130-124501-000000000001"
 SESSION = "20261130-124501-000000000001"
 
 
@@ -26,6 +28,10 @@ def context(tmp_path):
     )
     store = Store.open(home.database, now=NOW)
     store.append([FanoutAccepted(group_id=GROUP, record=group)], NOW)
+    loop = LoopRecord(
+        loop_id=LOOP, terms={"shape": "sweep"}, limits={}, verb="run", cwd="/w", accepted_at=NOW, segment_began=NOW
+    )
+    store.append([LoopAccepted(loop_id=LOOP, record=loop)], NOW)
     store.append([SessionAccepted(session_id=SESSION, record=session)], NOW)
     store.commit()
     store.close()
@@ -40,6 +46,7 @@ def context(tmp_path):
     [
         ("group", "", [GROUP, "nightly"]),
         ("group", "night", ["nightly"]),
+        ("loop", "loop-", [LOOP]),
         ("session", "f", ["fix"]),
         ("session", "g", []),
         ("model", "fast", ["fastest"]),

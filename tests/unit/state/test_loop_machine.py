@@ -145,6 +145,11 @@ def test_bounds():
     assert decide(loop(RED, build(1, cash_usd=9.0), limits={"usd": 0.3}), 1.0) == Grade(1)  # it was paid for
     unknown = decide(loop(RED, build(1, unknown=1), check(1), limits={"usd": 5}), 1.0)
     assert (unknown.end, "--max-usd" in unknown.reason) == (LoopEnd.BLOCKED, True)
+    planned = build(1, plan="Claude", plan_used=0.81)
+    assert ended(loop(RED, planned, check(1), limits={"plan_percent": 80})) == "max_usd"
+    assert decide(loop(RED, planned, check(1), limits={"plan_percent": 82}), 1.0) == Act(Role.BUILD, 2)
+    untold = loop(RED, build(1, plan="Claude"), check(1), limits={"plan_percent": 82})
+    assert ended(untold) == "blocked"
     assert cash(loop(build(1, cash_usd=0.25, measured=False), build(2, cash_usd=0.5, unknown=2))) == (0.75, False, 2)
     assert remaining_s(loop(limits={"seconds": 10}).model_copy(update={"spent_s": 4.0}), 1.0) == 5.0
 

@@ -1,0 +1,97 @@
+"""A command in a process that lacks what Windows lacks: POSIX's modules, ``os.fork``, local sockets, flags of ``open``.
+
+    python without_posix.py WORD...     # as ``osrc WORD...``; a line "== WORD..." of stdin for each further command
+
+It is still Linux below: paths, modes and links are. What only exists on Windows is not there either.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import shutil
+import signal
+import socket
+import sys
+import sysconfig
+
+NEEDED = (
+    "asyncio",
+    "concurrent.futures",
+    "getpass",
+    "httpx",
+    "logging.handlers",
+    "platform",
+    "platformdirs",
+    "psutil",
+    "selectors",
+    "shutil",
+    "sqlite3",
+    "subprocess",
+    "tempfile",
+    "uuid",
+    "zoneinfo",
+)
+"""Parts of the standard library and of dependencies that on this system are made of what is taken away."""
+MODULES = ("fcntl", "termios", "tty", "pty", "pwd", "grp", "resource", "pexpect", "ptyprocess")
+OS = (
+    "fork",
+    "forkpty",
+    "getuid",
+    "geteuid",
+    "getgid",
+    "getegid",
+    "getpgid",
+    "killpg",
+    "setsid",
+    "fchmod",
+    "mkfifo",
+    "posix_spawn",
+    "waitid",
+    "uname",
+    "sysconf",
+    "statvfs",
+    "getloadavg",
+    "O_NOFOLLOW",
+    "O_NONBLOCK",
+    "O_CLOEXEC",
+    "O_DIRECTORY",
+)
+SIGNALS = ("SIGKILL", "SIGHUP", "SIGUSR1", "SIGSTOP", "SIGCONT", "SIGCHLD", "SIGTSTP", "SIGWINCH", "pthread_sigmask")
+
+
+def take_away() -> None:
+    """Make this process lack all of it."""
+    for name in NEEDED:
+        importlib.import_module(name)
+    sysconfig.get_config_vars()
+    room = os.statvfs("/")
+    shutil.disk_usage = lambda _path: shutil._ntuple_diskusage(room.f_blocks, 0, room.f_bavail * room.f_frsize)  # type: ignore[assignment]
+    for name in MODULES:
+        for loaded in [one for one in sys.modules if one == name or one.startswith(f"{name}.")]:
+            del sys.modules[loaded]
+        sys.modules[name] = None  # type: ignore[assignment]
+    for holder, names in ((os, OS), (signal, SIGNALS), (socket, ("AF_UNIX",)), (sys.modules["_socket"], ("AF_UNIX",))):
+        for name in names:
+            if hasattr(holder, name):
+                delattr(holder, name)
+    sys.platform = "win32"
+
+
+def main() -> None:
+    """Run the commands of stdin, one a line; before each answer its words, behind it its exit code."""
+    commands = sys.stdin.read().splitlines()
+    take_away()
+    from outsourcerer.cli.main import run  # noqa: PLC0415 - in a world that lacks them
+
+    for line in commands:
+        sys.stdout.write(f"== {line}\n")
+        sys.stdout.flush()
+        code = run(line.split())
+        sys.stdout.write(f"-- {code}\n")
+        sys.stdout.flush()
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main()
