@@ -147,4 +147,6 @@ def test_work_that_nobody_watches_is_named_and_looking_clears_it(home: Supervise
         False,
         ["true"],
     )
+    home.ok("heartbeat", "stop")
+    assert json.loads(home.ok("fleet", "supervise", "--json"))["state"] == "watching"
     assert "work       : " in home.ok("brief")
