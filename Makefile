@@ -3,7 +3,8 @@
 
 PYTHON ?= python3
 ARGS ?=
-PYTEST_WORKERS ?= 2
+# Twice as many as CI has cores: half of the time tests wait, for CLIs, windows and ends.
+PYTEST_WORKERS ?= 4
 
 VENV := .venv
 PY := $(VENV)/bin/python

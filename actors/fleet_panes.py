@@ -9,9 +9,13 @@ import stat
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from ..lanes.screens.classify import classify
+from ..lanes.screens.model import State
+from ..lanes.screens.rules import rules_for, version_of
 from .tmux import Tmux, TmuxError
 
 MOST_SERVERS = 16
+_ASKS = frozenset({State.TRUST, State.LOGIN, State.MENU, State.WAITING_APPROVAL, State.LIMIT})
 _FORMAT = "#{pane_pid}\x1f#{pane_id}\x1f#{session_name}:#{window_index}.#{pane_index}"
 
 
@@ -58,6 +62,24 @@ class Panes:
                 if pid in places:
                     return places[pid]
         return None
+
+
+def asked_on_screen(place: Place, tool: str, version: str | None, environ: Mapping[str, str]) -> str | None:
+    """Return what a pane's program asks a person, by its screen; None where it asks nothing, or nothing is claimed.
+
+    Screens are understood of the tools and versions that ``lanes/screens`` knows.
+    """
+    rules = rules_for(tool, version_of(version or ""))
+    if rules is None:
+        return None
+    tmux = Tmux(place.server, environ)
+    try:
+        found = classify(tmux.screen(tmux.pane(place.pane_id)), rules)
+    except TmuxError:
+        return None
+    if found.state not in _ASKS:
+        return None
+    return (found.menu.question if found.menu is not None else "") or found.evidence
 
 
 def _places(socket: str, told: str) -> dict[int, Place]:

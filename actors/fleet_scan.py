@@ -17,6 +17,7 @@ from ..lanes.fleet_match import Match, Program, match, without_transcript
 from ..lanes.fleet_state import Life, Presence, Signs, judge
 from ..lanes.transcripts.claude_presence import Told
 from ..lanes.transcripts.formats import FORMATS
+from ..lanes.transcripts.tail import Turn
 from ..state.fleet_cache import NAMES, OFFSETS, read_cache, write_cache
 from ..state.home import Home
 from ..state.identity import judge as judge_process
@@ -24,7 +25,7 @@ from ..state.processes import LINUX
 from .fleet_gather import Found, Gatherer
 from .fleet_git import Repository, repository_of
 from .fleet_own import own
-from .fleet_panes import Panes, Place
+from .fleet_panes import Panes, Place, asked_on_screen
 from .fleet_processes import Look, Running, busy_share, command_line, epoch_of_boot, folder_of, lines_of, started_at
 from .fleet_rows import FUTURE_S, Seen, filled, row_of, transcript_of
 
@@ -35,6 +36,7 @@ BUSY = 0.1
 """Part of one processor from which on a process tree is at work."""
 PANES_S = 10.0
 """How often tmux is asked: each time is a process of its own for each server."""
+SCREEN_S = 3.0
 REPOSITORY_S = 5.0
 _ORDER = {"waiting": 0, "maybe-stuck": 0, "working": 1, "idle": 2, "unknown": 3}
 
@@ -69,6 +71,7 @@ class Scanner:
         self._gatherer = Gatherer(environ, read_cache(home, OFFSETS))
         self._panes, self._panes_at = Panes(), -PANES_S
         self._ticks: dict[int, tuple[float, int]] = {}
+        self._screens: dict[int, tuple[float, str | None]] = {}
         self._repositories: dict[str, tuple[float, Repository | None]] = {}
 
     def scan(self) -> Snapshot:
@@ -142,6 +145,7 @@ class Scanner:
         life = _life(program) if program is not None else matched.life
         quiet = seen.now - one.written_at if one.written_at <= seen.now + FUTURE_S else None
         presence = _presence(said, seen.now)
+        place = self._place(pid, seen) if program is not None else None
         guessed = one.tool in FORMATS and FORMATS[one.tool].end_guessed
         signs = Signs(
             life=life,
@@ -151,6 +155,7 @@ class Scanner:
             busy=pid in seen.busy,
             runs_something=guessed and program is not None and seen.look.runs_since(pid, one.written_at),
             end_guessed=guessed,
+            on_screen=self._on_screen(pid, one, place) if place is not None and said is None else None,
         )
         name = seen.given.get(f"{one.tool}:{one.tail.session_id}")
         return row_of(
@@ -161,7 +166,7 @@ class Scanner:
                 found=one,
                 running=program,
                 told=said,
-                place=self._place(pid, seen) if program is not None else None,
+                place=place,
                 given=name.get("name") if isinstance(name, dict) and isinstance(name.get("name"), str) else None,
             ),
             seen.now,
@@ -177,6 +182,19 @@ class Scanner:
             row = Seen(tool=one.tool, judged=judge(signs), alive=True, running=one, told=said, place=place)
             rows.append(row_of(row, seen.now))
         return rows
+
+    def _on_screen(self, pid: int, one: Found, place: Place) -> str | None:
+        """Return what a session in the middle of a turn asks on its screen: some write no question down."""
+        now = time.monotonic()
+        if one.tail.turn is not Turn.OPEN:
+            return None
+        before = self._screens.get(pid)
+        if before is not None and now - before[0] < SCREEN_S:
+            return before[1]
+        self._screens = {known: row for known, row in self._screens.items() if now - row[0] < SCREEN_S}
+        asked = asked_on_screen(place, one.tool, one.tail.version, self._environ)
+        self._screens[pid] = (now, asked)
+        return asked
 
     def _place(self, pid: int, seen: _Round) -> Place | None:
         return self._panes.of((pid, *seen.look.above(pid)))

@@ -22,7 +22,7 @@ HEAD, END, MOST = 64 * 1024, 32 * 1024, 1024 * 1024
 _PIECE = 8 * 1024
 GROWN = 4 * 1024 * 1024
 """More than that at once is not followed: its end is read as of a new file."""
-_KEPT = ("session_id", "cwd", "branch", "model", "title", "first_user", "pid")
+_KEPT = ("session_id", "cwd", "branch", "model", "version", "title", "first_user", "pid")
 
 
 class TailFile:

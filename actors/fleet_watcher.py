@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ..messages.fleet import FleetView, ViewFleet
@@ -24,6 +24,8 @@ EVERY_S = 15.0
 WATCHED_S = 300.0
 """How long after a question it goes on looking."""
 REMEMBER_S = 60.0
+SLOW_S = 10.0
+"""A look that takes longer is not waited for where there is an earlier one."""
 
 Looker = Callable[[], Snapshot]
 
@@ -60,7 +62,7 @@ class FleetWatcher(Actor):
         self.services = services
         self._look = look or _Watch(services, environ).look
         self._snapshot: Snapshot | None = None
-        self._looked_at = self._asked_at = float("-inf")
+        self._looked_at = self._asked_at = self._began_at = float("-inf")
         self._looking = self._due = False
         self._ports: list[ReplyPort] = []
 
@@ -84,6 +86,10 @@ class FleetWatcher(Actor):
         if self._snapshot is not None and now - self._looked_at <= max_age_s:
             self.reply(self._snapshot)
             return
+        if self._snapshot is not None and self._looking and now - self._began_at > SLOW_S:
+            note = f"as it was {now - self._looked_at:.0f} s ago: looking takes long (a folder that does not answer?)"
+            self.reply(replace(self._snapshot, notes=(*self._snapshot.notes, note)))
+            return
         if isinstance(self.query, Query):
             self._ports.append(self.query.port)
         self._begin()
@@ -91,6 +97,7 @@ class FleetWatcher(Actor):
     def _begin(self) -> None:
         if not self._looking and not self.services.stopping.is_set():
             self._looking = True
+            self._began_at = self._mono()
             in_background("fleet look", self.handle, lambda: _Looked(self._look()), otherwise=_Looked(None))
 
     def _looked(self, snapshot: Snapshot | None) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import shutil
 import time
+import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
@@ -159,6 +160,7 @@ def _decide(  # noqa: C901, PLR0911 - one refusal after the other
         model=resolved.model,
         effort=request.effort,
         conversation=earlier.conversation if earlier is not None else None,
+        fresh=str(uuid.uuid4()),
     )
     launch = _launch(lane, transport, task, host)
     if isinstance(launch, Refused):

@@ -150,6 +150,8 @@ class SessionTask:
     effort: Effort | None = None
     conversation: str | None = None
     """The CLI's own id of the conversation to go on with."""
+    fresh: str | None = None
+    """A UUID that nobody has used: for a new conversation, where its CLI lets somebody else name it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

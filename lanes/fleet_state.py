@@ -51,6 +51,8 @@ class Signs:
     """Whether its process tree was seen to use the processor just now."""
     runs_something: bool = False
     """Whether something that it started since its last word still runs."""
+    on_screen: str | None = None
+    """What its terminal was seen to ask."""
     end_guessed: bool = False
     """Whether this tool's transcript marks no end of a turn, so that a tool's run looks like one."""
 
@@ -84,6 +86,8 @@ def _alive(signs: Signs) -> Judged:
     told, tail = signs.presence or Presence(), signs.tail
     if told.waiting_for or told.status in _WAITING:
         return Judged(FleetState.WAITING, told.waiting_for or f"it says that it is {told.status}")
+    if signs.on_screen is not None:
+        return Judged(FleetState.WAITING, f"its screen asks: {signs.on_screen}")
     if tail is not None and tail.asked is not None and told.status != "idle":
         return Judged(FleetState.WAITING, f"asks: {tail.asked}")
     if told.status in _BUSY:

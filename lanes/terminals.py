@@ -20,12 +20,16 @@ def in_terminal(  # noqa: PLR0913 - by name
     env_strip: frozenset[str] = NESTING,
     notices: tuple[str, ...] = (),
     billing: Billing | None = None,
+    conversation: str | None = None,
 ) -> SessionLaunch:
-    """Return the launch of a program whose screens ``lanes/screens`` knows as ``cli``'s."""
+    """Return the launch of a program whose screens ``lanes/screens`` knows as ``cli``'s.
+
+    ``conversation`` is its id where that is known beforehand: the screen tells none.
+    """
     return SessionLaunch(
         argv=argv,
         engine="pty",
-        options={"cli": cli},
+        options={"cli": cli} | ({"conversation": conversation} if conversation is not None else {}),
         env_set=env_set or {},
         env_strip=env_strip,
         notices=notices,

@@ -75,6 +75,8 @@ class PtyEngine:
         umask = int(launch.get("umask") or 0o077)
         self._process = self.spawn(launch["argv"], env, launch["cwd"], (self._columns, self._rows), umask)
         self.pid = self._process.pid
+        if (named := (launch.get("options") or {}).get("conversation")) is not None:
+            self._stage.emit({"type": "start", "conversation": str(named)})
         self._record = record_for(self._cli, env, str(launch["cwd"]), self.pid, time.time())
         if self._version is None:
             self._asked = VersionAsked(self._loop, launch["argv"][0], env, self._told_version)

@@ -14,6 +14,7 @@ from ..options import Command, Duration, Globals, Group, Whole
 from ..output import answer, answer_json, flush, is_terminal, may_colour, say, terminal_width
 from ..reach import Reach
 from ..render.fleet import changes, fleet_table, session_page
+from .heartbeat import start
 
 STATES = ("working", "waiting", "maybe-stuck", "idle", "done", "stopped", "failed", "unknown")
 MOST_ENDED = 40
@@ -133,6 +134,9 @@ def top(options: Globals, every: float, bound: float | None) -> int:
         if wait <= 0:
             return exit_codes.DONE
         time.sleep(wait)
+
+
+fleet.add_command(start, "supervise")
 
 
 def _frame(options: Globals, rows: list[Row], told: dict[str, str]) -> None:

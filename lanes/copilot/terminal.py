@@ -7,7 +7,7 @@ from ..catalog.pools import OWN_PROVIDER
 from ..contract import Host, SessionLaunch, SessionTask
 from ..launching import NESTING, missing_program
 from ..terminals import in_terminal
-from .argv import BINARY, INSTALL, OWN_SESSION, PROVIDER
+from .argv import BINARY, EFFORTS, INSTALL, OWN_SESSION, PROVIDER
 from .servers import without_servers
 
 
@@ -22,7 +22,17 @@ def terminal(task: SessionTask, host: Host) -> SessionLaunch | Refused:
     argv = [program, "--no-auto-update", *closed]
     if task.conversation is not None:
         argv.append(f"--resume={task.conversation}")
+    elif task.fresh is not None:
+        argv.append(f"--session-id={task.fresh}")
+    if task.effort is not None:
+        argv += ["--reasoning-effort", EFFORTS[task.effort]]
     if task.model is not None:
         argv += ["--model", task.model]
     billing = OWN_PROVIDER if host.environment.get(PROVIDER) else None
-    return in_terminal("copilot", tuple(argv), env_strip=NESTING | OWN_SESSION, billing=billing)
+    return in_terminal(
+        "copilot",
+        tuple(argv),
+        env_strip=NESTING | OWN_SESSION,
+        billing=billing,
+        conversation=task.conversation or task.fresh,
+    )

@@ -24,6 +24,7 @@ def row(tail: Tail, item: Mapping[str, Any]) -> None:
     kind = item.get("type")
     if kind in ("user", "assistant", "system", "attachment"):
         tail.named(session_id=item.get("sessionId"), cwd=item.get("cwd"), branch=item.get("gitBranch"))
+        tail.named(version=item.get("version"))
     if kind == "assistant":
         _assistant(tail, item)
     elif kind == "user" and item.get("isMeta") is not True:

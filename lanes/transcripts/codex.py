@@ -22,6 +22,7 @@ def row(tail: Tail, item: Mapping[str, Any]) -> None:
     if kind == "session_meta":
         git = as_object(payload.get("git"))
         tail.named(session_id=payload.get("id"), cwd=payload.get("cwd"), branch=git.get("branch"))
+        tail.named(version=payload.get("cli_version"))
     elif kind == "turn_context":
         tail.named(model=payload.get("model"), cwd=payload.get("cwd"))
     elif kind == "response_item":

@@ -44,7 +44,7 @@ def _session(tail: Tail, kind: str, data: Mapping[str, Any]) -> None:
         case "session.start" | "session.resume":
             place = as_object(data.get("context"))
             tail.named(session_id=data.get("sessionId"), cwd=place.get("cwd"), branch=place.get("branch"))
-            tail.named(model=data.get("selectedModel"))
+            tail.named(model=data.get("selectedModel"), version=data.get("copilotVersion"))
         case "session.model_change":
             tail.named(model=data.get("newModel"))
         case "session.title_changed":

@@ -15,6 +15,7 @@ def row(tail: Tail, item: Mapping[str, Any]) -> None:
     if kind not in ("user", "assistant", "tool_result", "system"):
         return
     tail.named(session_id=item.get("sessionId"), cwd=item.get("cwd"), branch=item.get("gitBranch"))
+    tail.named(version=item.get("version"))
     tail.when(item.get("timestamp"))
     parts = [as_object(part) for part in as_list(as_object(item.get("message")).get("parts"))]
     text = "\n".join(part["text"] for part in parts if isinstance(part.get("text"), str) and not part.get("thought"))

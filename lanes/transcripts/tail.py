@@ -50,6 +50,8 @@ class Tail:
     cwd: str | None = None
     branch: str | None = None
     model: str | None = None
+    version: str | None = None
+    """Of the tool."""
     title: str | None = None
     first_user: str | None = None
     """The beginning of the first request."""
@@ -199,7 +201,7 @@ def unpacked(value: Mapping[str, Any]) -> Tail:
     tail.turn = Turn(tail.turn) if tail.turn is not None else None
     if not isinstance(tail.tools, dict) or not isinstance(tail.lines, list):
         raise TypeError("no transcript's facts")
-    words = (tail.session_id, tail.cwd, tail.branch, tail.model, tail.title, tail.error, tail.asked)
+    words = (tail.session_id, tail.cwd, tail.branch, tail.model, tail.version, tail.title, tail.error, tail.asked)
     if any(word is not None and not isinstance(word, str) for word in words):
         raise TypeError("no transcript's facts")
     return tail

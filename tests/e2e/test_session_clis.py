@@ -96,7 +96,8 @@ def test_a_session_with_the_real_cli(make_world: Callable[[list[dict[str, Any]]]
     talking = Talking(world, sign_in(world, name) | case.environ | {"OSRC_POLL": "0.5"})
     if name == "droid":  # without a key, its default model must be one's own
         place = world.root / "home" / ".factory" / "settings.json"
-        default = {"sessionDefaultSettings": {"model": MODELS["droid"]}}
+        # Without its cloud 0.215.0 asks the model for the session's title, beside the turn.
+        default = {"sessionDefaultSettings": {"model": MODELS["droid"]}, "cloudSessionSync": True}
         place.write_text(json.dumps(json.loads(place.read_text()) | default))
     if name == "claude":  # the folder's own settings would send it elsewhere: they are not read
         (world.repo / ".claude").mkdir()

@@ -54,7 +54,7 @@ CASES = {
     "gemini": Case(first=("Trust folder",), switch="gemini-3.8-flash"),
     "qwen": Case(),
     "opencode": Case(),
-    "copilot": Case(first=("Yes",), model="stub-model"),
+    "copilot": Case(first=("Yes, and remember",), model="stub-model", effort=True),
     "pi": Case(asks=0, model="stub/stub-model"),
     "cline": Case(model="stub-model"),
 }
@@ -142,7 +142,8 @@ def test_a_terminal_session_from_the_first_screen_to_the_end(make_world, lane: s
     case = CASES[lane]
     world: World = make_world([])
     environ = sign_in(world, lane)
-    environ.pop("GEMINI_CLI_NO_RELAUNCH", None)  # an answer about trust makes it start anew
+    for name in ("GEMINI_CLI_NO_RELAUNCH", "QWEN_CODE_NO_RELAUNCH"):
+        environ.pop(name, None)  # an answer about trust makes Gemini CLI start anew
     for name, content in case.files.items():
         (world.root / "home" / name).write_text(json.dumps(content))
     world.server.steps = [

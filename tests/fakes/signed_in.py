@@ -50,7 +50,8 @@ def _gemini(home: Path, url: str) -> dict[str, str]:
 
 
 def _qwen(_home: Path, url: str) -> dict[str, str]:
-    return {"OPENAI_API_KEY": "test", "OPENAI_BASE_URL": f"{url}/v1", "OPENAI_MODEL": MODELS["qwen"]}
+    told = {"OPENAI_API_KEY": "test", "OPENAI_BASE_URL": f"{url}/v1", "OPENAI_MODEL": MODELS["qwen"]}
+    return told | {"QWEN_CODE_NO_RELAUNCH": "true"}  # as Gemini CLI, of which it is made
 
 
 def _opencode(home: Path, url: str) -> dict[str, str]:

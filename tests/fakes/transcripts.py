@@ -110,7 +110,7 @@ def _gemini(step: Step) -> Rows | None:
 def _qwen(step: Step) -> Rows | None:
     def row(kind: str, *parts: object, **more: object) -> dict[str, object]:
         common = {"sessionId": "s-qwen", "cwd": "/w/repo", "gitBranch": "main", "timestamp": AT, "type": kind}
-        return {**common, "message": {"parts": list(parts)}, "model": "m-1", **more}
+        return {**common, "version": "0.24.4", "message": {"parts": list(parts)}, "model": "m-1", **more}
 
     match step:
         case ("user", text):

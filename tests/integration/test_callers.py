@@ -84,7 +84,7 @@ def test_ctrl_c_cancels_the_job(home: Supervised) -> None:
     _, err = caller.communicate(timeout=60)
     assert caller.returncode == 130, err
     assert home.ended(job_id)["state"] == "canceled"
-    home.nothing_left(2)
+    home.nothing_left()
 
 
 def test_ctrl_c_twice_ends_it_at_once(home: Supervised) -> None:
@@ -100,7 +100,7 @@ def test_ctrl_c_twice_ends_it_at_once(home: Supervised) -> None:
     _, err = caller.communicate(timeout=60)
     assert caller.returncode == 130, err
     assert home.ended(job_id)["state"] == "canceled"
-    home.nothing_left(2)
+    home.nothing_left()
 
 
 def test_a_lost_terminal_leaves_the_job_running(home: Supervised) -> None:
@@ -225,7 +225,7 @@ def test_ctrl_c_without_a_supervisor(home: Supervised) -> None:
     _, err = caller.communicate(timeout=60)
     assert caller.returncode == 130, err
     assert home.state(job_id) == "canceled"
-    home.nothing_left(2)
+    home.nothing_left()
 
 
 def test_a_killed_attached_command_leaves_its_job_to_the_next_supervisor(home: Supervised) -> None:
@@ -239,7 +239,7 @@ def test_a_killed_attached_command_leaves_its_job_to_the_next_supervisor(home: S
     assert alive(delegate)
     home.ok("supervisor", "restart")
     go.touch()
-    record = home.ended(job_id, 10)
+    record = home.ended(job_id)
     assert (record["state"], record["exit_status"]["code"]) == ("done", 0)
 
 
@@ -284,7 +284,7 @@ def test_a_command_without_daemon_leaves_alone_what_a_supervisor_looks_after(hom
     assert waited.returncode == 124, shown(waited)
     assert home.state(job_id) == "running"
     home.ok("cancel", "--no-daemon", job_id)
-    assert home.ended(job_id, 10)["state"] == "canceled", "its supervisor was told"
+    assert home.ended(job_id)["state"] == "canceled", "its supervisor was told"
     assert len(home.facts("job.ended")) == 1
 
 

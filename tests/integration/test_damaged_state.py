@@ -282,7 +282,7 @@ def test_a_lane_that_is_gone_when_its_job_is_adopted(home: Supervised) -> None:
     record = home.ended(live)
     assert (record["state"], record["exit"]) == ("failed", 1)
     assert "no lane is called fake" in record["reason"]
-    home.nothing_left(5)
+    home.nothing_left()
     assert home.record(finished)["state"] == "done"
 
 

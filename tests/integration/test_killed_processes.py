@@ -112,11 +112,11 @@ def test_the_forking_process_is_killed(home: Supervised) -> None:
     (zygote,) = home.zygotes()
     kill(zygote)
     second = home.bg({"say": "hi"}, {"end": "answer"})
-    assert home.ended(second, 10)["state"] == "done?"
+    assert home.ended(second)["state"] == "done?"
     assert alive(delegate)
     assert home.state(first) == "running"
     home.ok("cancel", "--now", first)
-    assert home.ended(first, 10)["state"] == "canceled"
+    assert home.ended(first)["state"] == "canceled"
 
 
 def test_the_forking_process_is_stopped(home: Supervised, tmp_path: Path) -> None:
@@ -151,7 +151,7 @@ def test_a_stopped_delegate_can_be_canceled(home: Supervised) -> None:
     job_id, delegate, _ = started(home)
     kill(delegate, signal.SIGSTOP)
     home.ok("cancel", job_id)
-    assert home.ended(job_id, 8)["state"] == "canceled"
+    assert home.ended(job_id)["state"] == "canceled"
     home.nothing_left()
 
 
@@ -159,7 +159,7 @@ def test_a_stopped_shim_hides_no_end(home: Supervised) -> None:
     job_id, delegate, shim = started(home)
     kill(shim, signal.SIGSTOP)
     kill(delegate)
-    record = home.ended(job_id, 8)
+    record = home.ended(job_id)
     assert record["state"] == "interrupted"
     assert record["exit_status"]["signal"] == signal.SIGKILL, "the shim was let go on and told the truth"
     home.nothing_left()
@@ -170,7 +170,7 @@ def test_a_stopped_shim_and_a_finished_delegate(home: Supervised, tmp_path: Path
     job_id = home.bg({"wait_for": str(go)}, {"mark": "DONE"}, {"end": "the end"}, **TICK)
     kill(home.running(job_id)["shim"]["pid"], signal.SIGSTOP)
     go.touch()
-    record = home.ended(job_id, 8)
+    record = home.ended(job_id)
     assert (record["state"], record["exit_status"]["code"]) == ("done", 0)
 
 
@@ -211,7 +211,7 @@ def test_a_recycled_pid_is_not_canceled(home: Supervised, stranger: subprocess.P
     write_spawn(home.folder(job_id), 1, spawn)
     home.ok("supervisor", "restart")
     home.osrc("cancel", "--now", job_id)
-    home.ended(job_id, 8)
+    home.ended(job_id)
     assert stranger.poll() is None
     kill(shim)
     kill(delegate)

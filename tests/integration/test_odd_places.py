@@ -26,38 +26,38 @@ SMALL_DISK = 4 * 1024 * KIBIBYTE
 
 @pytest.mark.parametrize("size", [200 * KIBIBYTE, 2 * 1024 * KIBIBYTE], ids=["200KiB", "2MiB"])
 @pytest.mark.parametrize("way", ["stdin", "file", "bg"])
-def test_a_large_prompt_arrives_whole(home: Supervised, size: int, way: str) -> None:
-    proof = home.scratch / "proof"
+def test_a_large_prompt_arrives_whole(shared: Supervised, tmp_path: Path, size: int, way: str) -> None:
+    proof = tmp_path / "proof"
     script = f'#fake: [{{"record": "{proof}"}}, {{"mark": "DONE"}}, {{"end": "the answer"}}]\n'
     task = script + "ä line of the prompt — ✓\n" * (size // 28)
-    file = home.scratch / "task.md"
+    file = tmp_path / "task.md"
     file.write_text(task)
     if way == "stdin":
-        done = home.osrc("run", "--lane", "fake", "-", stdin=task.encode())
+        done = shared.osrc("run", "--lane", "fake", "-", stdin=task.encode())
     elif way == "file":
-        done = home.osrc("run", "--lane", "fake", "--task-file", str(file))
+        done = shared.osrc("run", "--lane", "fake", "--task-file", str(file))
     else:
-        done = home.osrc("bg", "--lane", "fake", "--task-file", str(file))
-        home.ended(done.stdout.decode().strip())
+        done = shared.osrc("bg", "--lane", "fake", "--task-file", str(file))
+        shared.ended(done.stdout.decode().strip())
     assert done.returncode == 0, shown(done)
-    record = home.newest()
+    record = shared.newest()
     assert record["state"] == "done"
-    prompt = (home.folder(record["job_id"]) / "prompt.md").read_bytes()
+    prompt = (shared.folder(record["job_id"]) / "prompt.md").read_bytes()
     assert task.strip().encode() in prompt
     (line,) = proof.read_text().splitlines()
     assert line.split()[1] == hashlib.sha256(prompt).hexdigest(), "the delegate read exactly what was kept"
-    assert not list((home.root / "spool").iterdir())
+    assert not list((shared.root / "spool").iterdir())
 
 
 @pytest.mark.parametrize(
     "task", ["-x --help", "--", "'\"$(touch pwned)`touch pwned`", "\u202ertl \u2028 end", "🎉" * 1000]
 )
-def test_a_prompt_is_only_text(home: Supervised, task: str) -> None:
-    done = home.osrc("run", "--lane", "fake", "--", task + '\n#fake: [{"mark": "DONE"}, {"end": "the answer"}]')
+def test_a_prompt_is_only_text(shared: Supervised, task: str) -> None:
+    done = shared.osrc("run", "--lane", "fake", "--", task + '\n#fake: [{"mark": "DONE"}, {"end": "the answer"}]')
     assert (done.returncode, done.stdout) == (0, b"the answer\n"), shown(done)
-    prompt = (home.folder(home.newest()["job_id"]) / "prompt.md").read_text(encoding="utf-8")
+    prompt = (shared.folder(shared.newest()["job_id"]) / "prompt.md").read_text(encoding="utf-8")
     assert task in prompt
-    assert not (home.work / "pwned").exists()
+    assert not (shared.work / "pwned").exists()
 
 
 # --- folders
@@ -68,21 +68,22 @@ def test_a_prompt_is_only_text(home: Supervised, task: str) -> None:
     ["a b", 'it\'s "quoted"', "new\nline", "grüße 你好 🎉", "-rf", "$HOME`x`", "a" * 200, "tab\tbell\x07"],
     ids=["space", "quotes", "newline", "unicode", "dash", "shell", "long", "control"],
 )
-def test_a_strange_working_folder(home: Supervised, name: str) -> None:
-    folder = home.scratch / name
+def test_a_strange_working_folder(shared: Supervised, tmp_path: Path, name: str) -> None:
+    folder = tmp_path / name
     folder.mkdir()
-    record, done = home.run({"write": "made here", "content": "x"}, *DONE, verb="edit", cwd=folder)
+    record, done = shared.run({"write": "made here", "content": "x"}, *DONE, verb="edit", cwd=folder)
     assert (record["state"], done.returncode) == ("done", 0), shown(done)
     assert (folder / "made here").read_text() == "x"
     assert record["cwd"] == str(folder)
-    assert json.loads(home.ok("status", record["job_id"], "--json"))["cwd"] == str(folder)
-    assert len(home.ok("status").splitlines()) == 2, "a folder's name is no second line of the table"
+    assert json.loads(shared.ok("status", record["job_id"], "--json"))["cwd"] == str(folder)
+    table = shared.ok("status", "--all").splitlines()
+    assert len(table) == 1 + len(shared.records()), "a folder's name is no second line of the table"
 
 
-def test_a_working_folder_given_by_a_dash_name(home: Supervised) -> None:
-    (home.work / "-rf").mkdir()
-    record, done = home.run(*DONE, words=("--cwd=-rf",))
-    assert (record["state"], record["cwd"]) == ("done", str(home.work / "-rf")), shown(done)
+def test_a_working_folder_given_by_a_dash_name(shared: Supervised) -> None:
+    (shared.work / "-rf").mkdir()
+    record, done = shared.run(*DONE, words=("--cwd=-rf",))
+    assert (record["state"], record["cwd"]) == ("done", str(shared.work / "-rf")), shown(done)
 
 
 def test_a_temporary_folder_of_120_bytes(home: Supervised) -> None:
@@ -180,7 +181,7 @@ def test_a_whole_job_folder_is_removed_under_a_running_job(home: Supervised) -> 
     record = home.ended(job_id)
     assert record["state"] in ("done", "interrupted", "failed"), record
     home.ok("status")
-    home.nothing_left(5)
+    home.nothing_left()
 
 
 def _text(path: Path) -> str:

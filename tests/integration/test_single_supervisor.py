@@ -189,7 +189,7 @@ def test_stop_with_cancel_ends_the_jobs(home: Supervised) -> None:
         home.running(job_id)
     home.ok("supervisor", "stop", "--cancel")
     assert [home.state(job_id) for job_id in jobs] == ["canceled"] * 3
-    home.nothing_left(1)
+    home.nothing_left()
     assert home.daemons() == []
 
 

@@ -44,8 +44,24 @@ class Engines:
         return [json.loads(line) for line in self.log.read_text().splitlines()]
 
 
+@pytest.fixture(scope="module")
+def shared_engines(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engines]:
+    """Those of all tests in which nothing fails: what does is remembered of its lane."""
+    made = Engines(tmp_path_factory.mktemp("engines"))
+    yield made
+    made.home.close()
+
+
 @pytest.fixture
-def engines(tmp_path: Path) -> Iterator[Engines]:
+def engines(shared_engines: Engines, tmp_path: Path) -> Engines:
+    """With an empty log and a work folder of the test's own."""
+    shared_engines.log.unlink(missing_ok=True)
+    shared_engines.home.work = tmp_path
+    return shared_engines
+
+
+@pytest.fixture
+def failing(tmp_path: Path) -> Iterator[Engines]:
     made = Engines(tmp_path)
     yield made
     made.home.close()
@@ -99,8 +115,8 @@ def test_a_prompt_too_long_for_a_command_line_arrives_whole(engines: Engines, la
         ("hermes", "I could not find the page about limits", "exit-nonzero"),
     ],
 )
-def test_a_failure_has_its_kind(engines: Engines, lane: str, words: str, outcome: str) -> None:
-    job = engines.job(lane, "run", {"fail": 2, "err": words})
+def test_a_failure_has_its_kind(failing: Engines, lane: str, words: str, outcome: str) -> None:
+    job = failing.job(lane, "run", {"fail": 2, "err": words})
     assert (job["state"], job["outcome"]) == ("failed", outcome)
 
 

@@ -15,10 +15,11 @@ from fakes.transcripts import RECORDED, recorded, written
 from outsourcerer.actors import fleet_own, fleet_rows, fleet_scan, fleet_tail
 from outsourcerer.actors.fleet_git import repository_of
 from outsourcerer.actors.fleet_lines import last_lines
-from outsourcerer.actors.fleet_panes import Panes, servers
+from outsourcerer.actors.fleet_panes import Panes, Place, servers
 from outsourcerer.actors.fleet_processes import Look, Running, busy_share
 from outsourcerer.actors.fleet_scan import Scanner
 from outsourcerer.actors.tmux import TmuxError
+from outsourcerer.lanes.screens.model import Screen
 from outsourcerer.messages.vocabulary import JobState
 from outsourcerer.state.fleet_cache import NAMES, OFFSETS, read_cache, write_cache
 from outsourcerer.state.processes import ProcessRow
@@ -348,6 +349,43 @@ def test_a_server_that_gives_no_answer_is_slow_and_not_gone(tmp_path, monkeypatc
     assert panes.of([7]).pane_id == "%1"
     assert panes.look({}, []) == []
     assert panes.of([7]) is None
+
+
+class FakePane:
+    """A tmux server with one pane, which shows a picture of Qwen's."""
+
+    shown: ClassVar[Screen | None] = None
+
+    def __init__(self, *_):
+        pass
+
+    def pane(self, pane_id):
+        assert pane_id == "%1"
+        return pane_id
+
+    def screen(self, _pane):
+        if self.shown is None:
+            raise TmuxError("there is no pane %1")
+        return self.shown
+
+
+@pytest.mark.parametrize(("wanted", "state"), [("waiting-approval", "waiting"), ("idle", "working"), (None, "working")])
+def test_what_a_session_asks_on_its_screen_is_seen(machine, monkeypatch, wanted, state):
+    content = json.loads((RECORDED.parent / "screens" / "qwen-0.24.4-2026-11-30.json").read_text())
+    kept = next((one for one in content["screens"] if one["expect"]["state"] == wanted), None)
+    shown = kept and Screen(
+        lines=tuple(kept["lines"]), cursor=tuple(kept["cursor"]), title=kept["title"], alternate=True
+    )
+    monkeypatch.setattr(FakePane, "shown", shown)
+    monkeypatch.setattr("outsourcerer.actors.fleet_panes.Tmux", FakePane)
+    monkeypatch.setattr(fleet_scan.Panes, "of", lambda *_: Place("/s", "%1", "main:0.0"))
+    machine.put("qwen", "a", written("qwen", TASK, ("call", "c", "write_file")))
+    FakeLook.programs = {50: ("qwen", ("qwen",), "/w/repo")}
+    row = machine.rows()["qwen:s-qwen"]
+    assert (row["state"], row["version"]) == (state, "0.24.4")
+    if state == "waiting":
+        assert row["evidence"].startswith("its screen asks: ")
+        assert row["needs_you"]
 
 
 def test_only_sockets_of_our_own_are_tmux_servers(tmp_path):

@@ -7,7 +7,7 @@ from fakes.actors import eventually, mailbox
 from fakes.clock import FakeClock
 from outsourcerer.actors.base import Directory, Query, ReplyPort, ask, start
 from outsourcerer.actors.fleet_scan import Snapshot
-from outsourcerer.actors.fleet_watcher import EVERY_S, WATCHED_S, FleetWatcher, LookAtFleet, answer
+from outsourcerer.actors.fleet_watcher import EVERY_S, SLOW_S, WATCHED_S, FleetWatcher, LookAtFleet, answer
 from outsourcerer.messages.fleet import FleetView, ViewFleet
 from outsourcerer.messages.refusals import RefusalCode, Refused
 
@@ -91,6 +91,23 @@ def test_a_look_that_fails_is_said_and_the_next_may_succeed(bench):
     bench.fault = None
     bench.clock.advance(5)
     assert isinstance(bench.ask(), Snapshot)
+
+
+def test_a_look_that_hangs_is_not_waited_for_where_there_is_an_earlier_one(bench):
+    bench.ask()
+    bench.hold.clear()
+    bench.clock.advance(5)
+    waits = bench.post()
+    eventually(lambda: bench.looks == 2)
+    bench.clock.advance(SLOW_S + 1)
+    told = bench.ask()
+    assert (told.seen_at, told.notes) == (
+        1.0,
+        ("as it was 16 s ago: looking takes long (a folder that does not answer?)",),
+    )
+    assert not waits.answered
+    bench.hold.set()
+    assert waits.wait(ASK_S).seen_at == 2.0
 
 
 def test_it_answers_over_the_socket_as_a_view(bench):

@@ -7,9 +7,12 @@ import time
 import pytest
 from fakes.osrc_process import osrc, parsed, shown
 from fakes.transcripts import recorded, written
-from outsourcerer.cli.errors import CliError
-from outsourcerer.cli.fleet import CANDIDATES, ancestors, chosen, mark_self
+from outsourcerer.cli.commands import fleet as command
+from outsourcerer.cli.commands import heartbeat
+from outsourcerer.cli.errors import CliError, SupervisorLostError
+from outsourcerer.cli.fleet import CANDIDATES, Fleet, ancestors, chosen, mark_self
 from outsourcerer.cli.fleet import shown as bounded
+from outsourcerer.cli.options import Globals
 from outsourcerer.cli.render.fleet import FRAME, changes, fleet_table, session_page
 from outsourcerer.state.processes import read_process
 
@@ -112,6 +115,55 @@ def test_changes_are_told_once():
     assert changes({"pi:1": "Waiting on you"}, [ROW]) == []
 
 
+class Told:
+    """A supervisor that gives one answer, or is lost."""
+
+    def __init__(self, *replies):
+        self.replies, self.root, self.dropped = replies, "/nowhere", False
+
+    def running(self):
+        return self
+
+    def exchange(self, body):
+        assert body == {"kind": "view.fleet", "max_age_s": 1.0}
+        if not self.replies:
+            raise SupervisorLostError("gone")
+        yield from self.replies
+
+    def drop(self):
+        self.dropped = True
+
+
+def test_a_supervisor_s_answer_is_taken(monkeypatch):
+    fleet = Fleet(Told({"kind": "fleet_view", "sessions": [dict(ROWS[0])], "notes": ["n"]}))
+    monkeypatch.setattr(fleet, "_here", lambda: pytest.fail("nothing is looked at twice"))
+    rows, notes = fleet.look()
+    assert ([row["self"] for row in rows], notes) == ([False], ["n"])
+
+
+@pytest.mark.parametrize("replies", [[], [{"kind": "refused", "code": "bad_request", "message": "no such kind"}]])
+def test_without_one_that_knows_the_question_we_look_ourselves(monkeypatch, replies):
+    fleet = Fleet(Told(*replies))
+    monkeypatch.setattr(fleet, "_here", lambda: ([], ["here"]))
+    assert fleet.look() == ([], ["here"])
+
+
+def test_another_refusal_is_said():
+    with pytest.raises(CliError, match="busy"):
+        Fleet(Told({"kind": "refused", "code": "supervisor_busy", "message": "busy"})).look()
+
+
+def test_a_terminal_gets_the_table_drawn_anew(monkeypatch, capsys):
+    monkeypatch.setattr(command, "is_terminal", lambda _: True)
+    monkeypatch.setattr(command, "terminal_width", lambda _: 100)
+    monkeypatch.setattr(command, "_height", lambda: 5)
+    command._frame(Globals(), [ROW] * 30, {})
+    drawn = capsys.readouterr().out
+    assert drawn.startswith("\x1b[H\x1b[2J")
+    assert "30 sessions, 30 need you" in drawn
+    assert len(drawn.splitlines()) == 4
+
+
 @pytest.fixture
 def user(tmp_path):
     for tool, place in (
@@ -159,3 +211,7 @@ def test_top_tells_each_look_as_a_line_of_json(user):
     plain = osrc(user / "home", "fleet", "top", "--for", "0").stdout.decode()
     assert "Create hello.txt then run a command: Done" in plain
     assert "\x1b" not in plain
+
+
+def test_supervise_is_what_starts_the_heartbeat():
+    assert command.fleet.commands["supervise"] is heartbeat.start

@@ -1,5 +1,7 @@
 """What a session is doing: every rule, and that nothing is ever made up."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -90,6 +92,13 @@ def test_a_dead_one_never_lives_and_a_living_one_is_never_over(life, tail, statu
         assert state not in over
     if state is S.STUCK and life is Life.ALIVE:
         assert not busy
+
+
+def test_what_a_screen_asks_is_believed_of_a_living_one_only():
+    signs = Signs(life=Life.ALIVE, tail=AT_TOOL, quiet_s=1.0, on_screen="Would you like to make the following edits?")
+    assert judge(signs).state is S.WAITING
+    assert "following edits" in judge(signs).evidence
+    assert judge(replace(signs, life=Life.DEAD)).state is S.STOPPED
 
 
 def test_every_state_of_ours_has_a_word():

@@ -7,6 +7,7 @@ from outsourcerer.lanes.screens.classify import classify
 from outsourcerer.lanes.screens.model import Screen, State
 from outsourcerer.lanes.screens.rules import RULES
 from outsourcerer.messages.refusals import Refused
+from outsourcerer.messages.vocabulary import Effort
 
 LANES = {
     "claude": ("--permission-mode", "manual"),
@@ -61,3 +62,16 @@ def test_a_program_that_is_not_there_is_refused(name):
     lane = builtin(name)
     host = Host(environment={}, executables={})
     assert isinstance(lane.sessions["pty"](SessionTask(cwd="/"), host), Refused)
+
+
+def test_copilots_conversation_is_named_by_us_so_that_it_can_be_started_anew() -> None:
+    host = Host(environment={}, executables={"copilot": "/bin/copilot"})
+    plan = builtin("copilot").sessions["pty"]
+    new = plan(SessionTask(cwd="/w", fresh="0a1b", effort=Effort.HIGH), host)
+    again = plan(SessionTask(cwd="/w", fresh="2c3d", conversation="0a1b"), host)
+    assert isinstance(new, SessionLaunch)
+    assert isinstance(again, SessionLaunch)
+    assert ("--session-id=0a1b" in new.argv, new.options["conversation"]) == (True, "0a1b")
+    assert new.argv[-2:] == ("--reasoning-effort", "high")
+    assert ("--resume=0a1b" in again.argv, again.options["conversation"]) == (True, "0a1b")
+    assert not any("2c3d" in word for word in again.argv)

@@ -65,6 +65,7 @@ def test_what_was_recorded(tool):
     assert said == (*words, Turn.ENDED, Speaker.ASSISTANT, {}, None)
     assert tail.cwd == (None if tool == "gemini" else f"/repo/{tool}-b")
     assert tail.model
+    assert tail.version == {"claude": "2.1.332", "codex": "0.171.0", "qwen": "0.24.4", "copilot": "1.0.102"}.get(tool)
     assert tail.session_id
     assert tail.at is not None
     assert 1796026600 < tail.at < 1796028000
