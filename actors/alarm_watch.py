@@ -8,16 +8,18 @@ from typing import Any
 from ..messages.alarm import AlarmRecord
 from ..state import views
 from ..state.alarm_machine import Condition
-from ..state.alarms_reader import STATE_FACTS, changed_at, drifted_at
-from ..state.attention import Word, job_condition, job_name, mark_condition, session_conditions
+from ..state.alarms_reader import STATE_FACTS, changed_at, drifted_at, loop_of
+from ..state.attention import Word, job_condition, job_name, loop_condition, mark_condition, session_conditions
 from ..state.limits import Mark
 from ..state.limits_reader import marks
+from ..state.loops_reader import loop
 from ..state.reader import Reader
 
 PAGE = 2000
 _OTHER_FACTS = (
     "job.accepted", "job.launching", "job.ended", "job.outcome", "job.removed", "session.launching", "session.held",
     "session.observed", "session.ended", "session.removed", "limits.lane_down", "limits.lane_up", "store.rebuilt",
+    "loop.ended",
 )  # fmt: skip
 KINDS = (*STATE_FACTS, *_OTHER_FACTS)
 _RUNS = frozenset({"running", "stalled?", "exploring?", "no-progress-writes", "needs-answer"})
@@ -55,6 +57,8 @@ class Watch:
             family = str(kind).partition(".")[0]
             if kind == "job.outcome":
                 self._drop(f"job:{owner}")
+            elif kind == "loop.ended":
+                self._keep(loop_condition(loop(reader, str(owner)) or {}, self._word))
             elif owner is not None:
                 known = changed.get(str(owner), (family, None))[1]
                 changed[str(owner)] = family, float(at) if kind in STATE_FACTS else known
@@ -92,7 +96,9 @@ class Watch:
         since = at if at is not None else changed_at(reader, job_id) if live else None
         accepted = float(record.get("accepted_at") or 0.0)
         self._drop(f"job:{job_id}")
-        self._keep(job_condition(record, accepted if since is None else since, self._word))
+        condition = job_condition(record, accepted if since is None else since, self._word)
+        if condition is not None and (live or loop_of(reader, job_id) is None):  # a loop sees to its own laps' ends
+            self._keep(condition)
         if record.get("state") in _RUNS:
             self._running[job_id] = job_name(record), float(record.get("started") or accepted)
         else:

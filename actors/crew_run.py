@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ..lanes.framing import strip_controls
 from ..messages.refusals import RefusalCode, Refused
 from ..state.errors import printable
 from ..state.files import read_private, write_private
@@ -30,6 +31,9 @@ RECORD = "crew.json"
 TAIL = 2000
 """Characters of a failed check's output that are kept with the verdict."""
 NAMED = 20
+REMOVE_S = 300.0
+SAID_LINES, SAID = 3, 600
+"""So much of a red check's output is in the refusal."""
 Tell = Callable[[str], None]
 
 
@@ -128,10 +132,12 @@ class Crew:
         if result.verdict is Verdict.PASSED or (result.verdict is Verdict.FAILED and self.kept.get("red")):
             return None
         if result.verdict is Verdict.FAILED:
+            lines = [strip_controls(line).strip() for line in result.tail.split("\n") if line.strip()]
+            said = f": {' / '.join(lines[-SAID_LINES:])[-SAID:]}" if lines else ""
             where = f"in a fresh work tree of {self.kept['base'][:12]}"
             return _refused(
-                f"the check is red before anybody began ({result.words()}), {where}",
-                f"see {result.output_path}; --red where a member is to make it green",
+                f"the check is red before anybody began ({result.words()}), {where}{said}",
+                "mend it first, or --red where a member is to make it green",
             )
         return _refused(f"the check {result.words()}: it would say nothing of anybody's work", "osrc crew -h")
 
@@ -139,6 +145,10 @@ class Crew:
 
     def integrate(self, members: Sequence[Candidate], environment: Mapping[str, str], tell: Tell) -> None:
         """Judge each member that was not yet, in order, and keep what stays green. Raises StateError."""
+        judged = {row["job_id"] for row in self.kept["members"]}
+        left = [one for one in members if one.job_id not in judged]
+        if not left:
+            return
         bench = Integration(self.tree)
         try:
             bench.begin(self.kept["head"])
@@ -146,10 +156,7 @@ class Crew:
             self.kept["why"] = f"the work tree of the crew can't be used: {error}"
             self.save()
             return
-        judged = {row["job_id"] for row in self.kept["members"]}
-        for one in members:
-            if one.job_id in judged:
-                continue
+        for one in left:
             row = self._judged(bench, one, environment)
             self.kept["members"].append(row)
             self.kept["head"] = row["commit"] or self.kept["head"]
@@ -157,10 +164,9 @@ class Crew:
             tell(words_of(row))
 
     def land(self) -> None:
-        """Move the person's branch to what was kept, forward only; then the crew's tree goes. Raises StateError."""
+        """Move the person's branch to what was kept, forward only. Raises StateError."""
         base, head = self.kept["base"], self.kept["head"]
         if head == base or self.kept["landed"] is not None:
-            self._take_down(home=True)
             return
         try:
             why = Integration(self.tree).fast_forward(self.kept["home_branch"], base, head)
@@ -169,12 +175,15 @@ class Crew:
         self.kept["why"] = why
         self.kept["landed"] = head if why is None else None
         self.save()
-        self._take_down(home=why is None)
 
-    def _take_down(self, *, home: bool) -> None:
-        if home:
-            with contextlib.suppress(GitError, OSError):
-                remove_worktree(self.tree)
+    def close(self) -> None:
+        """Take the crew's own work tree away; its branch too, unless that alone has what was kept."""
+        tree = self.tree
+        with contextlib.suppress(GitError, OSError):
+            if self.kept["head"] == tree.base or self.kept["landed"] is not None:
+                remove_worktree(tree)
+            else:
+                git(tree.root, "worktree", "remove", "--force", "--force", tree.path, timeout_s=REMOVE_S)
 
     def _judged(self, bench: Integration, one: Candidate, environment: Mapping[str, str]) -> dict[str, Any]:
         row: dict[str, Any] = {"job_id": one.job_id, "label": one.label, "state": one.state, "branch": one.branch}
@@ -197,7 +206,7 @@ class Crew:
         found = bench.squash(own.branch, f"{one.summary}\n\nJob {one.job_id} of {self.kept['group_id']}.\n")
         match found:
             case Nothing():
-                return {"verdict": "nothing", "why": "it changed nothing"}
+                return {"verdict": "nothing", "why": "it changed nothing that is not there already"}
             case Clash(conflicts=conflicts):
                 paths = ", ".join(printable(clash.path) for clash in conflicts[:NAMED])
                 earlier = [row["label"] for row in self.kept["members"] if row["verdict"] == "kept"]

@@ -80,7 +80,7 @@ from .group_desk import GroupDesk
 from .host import decode_environment
 from .intake import settings_of
 from .job_desk import JobDesk, resolve
-from .jobs import Adopt, Cancel
+from .jobs_asked import Adopt, Cancel
 from .lane_book import LaneBook
 from .loop_desk import LoopDesk
 from .services import Services

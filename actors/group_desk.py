@@ -31,7 +31,7 @@ from .base import ask
 from .crews import MOST
 from .intake import Draft
 from .job_writing import create
-from .jobs import Cancel, SubmitGroup
+from .jobs_asked import Cancel, SubmitGroup
 from .services import Services
 
 ASK_S = 120.0

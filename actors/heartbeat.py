@@ -246,7 +246,8 @@ class Heartbeat(Actor):
         if self._armed:
             due = next_due(self._book, self._conditions, self._moment(now), self._policy)
             waits += [max(0.05, due - now.wall)] if due is not None else []
-        self.services.vigil.waiting = bool(waits) and bool(self._arming.sinks)
+        owed = any(record.owed for record in self._book.values())
+        self.services.vigil.waiting = self._armed and bool(waits or owed) and bool(self._arming.sinks)
         told = self._armed and self._arming.digest and bool(self._arming.sinks)
         last = self._last_digest() if told else (self._picture.generation, now.wall)
         waits += self._picture.waits(last, self._arming.cadence_s, now)
@@ -277,7 +278,7 @@ class Heartbeat(Actor):
 
     def _first_arming(self) -> Arming:
         """Return whom the last supervisor woke, and what this one's own settings say."""
-        kept = read_arming(self.services.home) or Arming()
+        kept = self.services.vigil.arming or read_arming(self.services.home) or Arming()
         try:
             return joined(kept, armed_by(self.services.settings, self._environ))
         except StateError as error:
@@ -294,7 +295,7 @@ class Heartbeat(Actor):
     def _take(self, taken: Arming) -> None:
         if taken == self._arming:
             return
-        self._arming = taken
+        self._arming = self.services.vigil.arming = taken
         try:
             write_arming(self.services.home, taken)
         except StateError as error:
@@ -347,6 +348,7 @@ class Heartbeat(Actor):
         trouble = self._pushes.trouble(told, self._arming, now.wall)
         if trouble is not None and self._armed:
             self._append((AlarmRaised(record=fresh(trouble, self._moment(now)), upto=self._upto),))
+        self._schedule(now)  # what waited for this push has its time now
 
     # --- the journal
 

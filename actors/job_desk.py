@@ -20,7 +20,7 @@ from .base import ask
 from .intake import Draft, preview
 from .intake import draft as decide
 from .job_writing import create, forget_spool, read_plan
-from .jobs import Submit
+from .jobs_asked import Submit
 from .lane_book import LaneBook
 from .services import Services
 from .session_desk import planned

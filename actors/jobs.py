@@ -18,90 +18,38 @@ from ..messages.facts import (
     JobCancelRequested,
     JobEnded,
     JobLaunching,
-    JobOutcome,
 )
-from ..messages.group import FanoutAccepted, FanoutCancelRequested, GroupRecord
-from ..messages.history import HistoryImported
+from ..messages.group import FanoutAccepted, FanoutCancelRequested
 from ..messages.internal import CancelJob, CancelNoticed, FactsCommitted, FactsRefused, JobFinished
 from ..messages.job import JobId, JobRecord
-from ..messages.refusals import RefusalCode, Refused
+from ..messages.refusals import Refused
 from ..messages.vocabulary import JobState
-from ..state.attempts import discard_stage
-from ..state.errors import StateError
 from ..state.identity import look
-from ..state.job_folder import EXIT, LAUNCH, JobFolder
-from ..state.job_machine import REVOCABLE
+from ..state.job_folder import JobFolder
 from ..state.restart_budget import RestartBudget
 from ..state.store import Reader
 from .attempt import keep_promise
-from .base import NOT_DONE, Handle, Query, ReplyPort, log, start
-from .cleaning import remove_folders, tidy
+from .base import NOT_DONE, Handle, Query, log, start
 from .group_names import GroupSeen, JobMoved, Release
 from .job import Job
 from .job_hop import Moved, Waits
-from .job_line import NOTHING, Hold, JobLine, Remove
-from .journal import Append
+from .job_line import Hold, JobLine, Remove
+from .jobs_asked import Adopt, Cancel, Note, Submit, SubmitGroup
+from .jobs_past import LookedAgain, PastJobs, SweepDue, Swept, Waiting
 from .notices import Unclaimed, job_actor, pass_on_cancel
 from .room import RoomCheck
-from .second_look import look_again, may_be_revised
 from .services import Services
-from .supervisor import ChildSpec, Restart, Strategy, Supervisor
+from .supervisor import ChildSpec, Restart, Strategy
 from .tree import end_tree, in_background
 
-LOST = 100
-"""How many of the newest jobs of each revocable state are looked at again at the start."""
 ANSWER_S = 10.0
 """How long a stop waits for commits that somebody waits for."""
 WAKE_LOOK_S = 60.0
 """How often it is looked whether the time of a job that waits for a limit has come."""
-SWEEP_S = 6 * 3600.0
-"""How often finished jobs that are old are looked for."""
 LINE_LOOK_S = 2.0
 """How often it is looked whether a job that waits may start by what another process did, or has room now."""
 CANCEL_S = 20.0
 """How long one job may take to end when the supervisor is stopped with ``cancel``."""
-
-
-@dataclass(frozen=True, slots=True)
-class Submit:
-    """Gateway → Jobs: this job's folder is ready. Answered ``True`` once journalled, or refused."""
-
-    record: JobRecord
-
-
-@dataclass(frozen=True, slots=True)
-class SubmitGroup:
-    """Gateway → Jobs: the folders of these members are ready. Answered ``True`` once all is journalled, or refused."""
-
-    group: GroupRecord
-    records: tuple[JobRecord, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Cancel:
-    """Gateway → Jobs: end these jobs. Answered ``True`` once that is journalled."""
-
-    jobs: tuple[JobId, ...]
-    at_once: bool
-    group_id: str | None = None
-    """The group whose members they are, where all of it is to end."""
-
-
-@dataclass(frozen=True, slots=True)
-class Note:
-    """Gateway → Jobs: journal this of an ended job, or of runs of another tool.
-
-    Answered ``True`` once it is on disk, or refused.
-    """
-
-    fact: JobOutcome | HistoryImported
-
-
-@dataclass(frozen=True, slots=True)
-class Adopt:
-    """Gateway → Jobs: this live job's own command is gone; look after it."""
-
-    job_id: JobId
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,35 +67,7 @@ class _LineDue:
     pass
 
 
-@dataclass(frozen=True, slots=True)
-class _SweepDue:
-    pass
-
-
-@dataclass(frozen=True, slots=True)
-class _Swept:
-    """What is old, without its work trees now."""
-
-    old: Remove = NOTHING
-
-
-@dataclass(slots=True)
-class _Waiting:
-    """What is done when an append is committed."""
-
-    port: ReplyPort | None
-    record: JobRecord | None = None
-    slot: bool = False
-    group: SubmitGroup | None = None
-    cancel: Cancel | None = None
-    revised: JobId | None = None
-    ended: JobId | None = None
-    line: bool = False
-    """Whether it changes whose turn it is."""
-    removed: Remove | None = None
-
-
-class Jobs(Supervisor):
+class Jobs(PastJobs):
     """See the module."""
 
     def __init__(self, *, services: Services, max_jobs: int, **common: Any) -> None:  # noqa: ANN401  the base class's
@@ -167,7 +87,7 @@ class Jobs(Supervisor):
         self._queue = JobLine(services.home)
         self._looking = False
         """Whether the queue is looked at again in a while."""
-        self._waiting: dict[int, _Waiting] = {}
+        self._waiting: dict[int, Waiting] = {}
         self._unseen: set[str] = set()
         """Jobs that ended without their exit status, until their actors are gone."""
         self._leaving: str | None = None
@@ -199,28 +119,6 @@ class Jobs(Supervisor):
     def _live(self) -> list[JobRecord]:
         with Reader(self.services.home.database) as reader:
             return [JobRecord.model_validate(record) for record in reader.live()]
-
-    def _lost(self) -> list[JobRecord]:
-        """Return the newest ended jobs whose verdict rests on a lost exit."""
-        with Reader(self.services.home.database) as reader:
-            rows = [row for state in sorted(REVOCABLE) for row in reader.jobs(state.value, LOST)[0]]
-        lost = [row for row in rows if (row.get("exit_status") or {}).get("lost")]
-        return [JobRecord.model_validate(row) for row in lost]
-
-    def _look_again(self, record: JobRecord | None) -> None:
-        """Judge an ended job anew, in the background, if an exit that was lost may have come to light."""
-        lane = self.services.lane(record.lane) if record is not None and may_be_revised(record) else None
-        if record is None or lane is None:
-            return
-        ended, folder = record, JobFolder(self.services.home.job_dir(record.job_id))
-        if not folder.file(EXIT).exists():
-            return
-        in_background(
-            f"again:{record.job_id}",
-            self.handle,
-            lambda: _LookedAgain(look_again(ended, lane, folder)),
-            otherwise=_LookedAgain(None),
-        )
 
     def _take(self, record: JobRecord) -> None:
         job_id = record.job_id
@@ -279,11 +177,11 @@ class Jobs(Supervisor):
                 self._cancel(message)
             case Note(fact=fact):
                 port = self.query.port if isinstance(self.query, Query) else None
-                self._append([fact], _Waiting(port=port), may_wait=False)
+                self._append([fact], Waiting(port=port), may_wait=False)
             case Adopt(job_id=job_id):
                 self._adopt(job_id)
             case Hold(facts=held):
-                self._append(held, _Waiting(port=self._port(), line=True), may_wait=False)
+                self._append(held, Waiting(port=self._port(), line=True), may_wait=False)
             case Remove():
                 self._remove(message)
             case CancelNoticed():
@@ -302,9 +200,9 @@ class Jobs(Supervisor):
                 self._leave_if_answered()
             case _LeaveDue():
                 self._leave()
-            case _SweepDue():
+            case SweepDue():
                 self._sweep()
-            case _Swept(old=old):
+            case Swept(old=old):
                 self._swept(old)
             case _LineDue():
                 self._looking = False
@@ -326,9 +224,9 @@ class Jobs(Supervisor):
                     self._unseen.add(job_id)
             case Unclaimed(job_id=job_id):
                 self._look_again(self._record(job_id))
-            case _LookedAgain(fact=fact):
+            case LookedAgain(fact=fact):
                 if fact is not None:
-                    self._append([fact], _Waiting(port=None, revised=fact.job_id))
+                    self._append([fact], Waiting(port=None, revised=fact.job_id))
             case _End(survivors=survivors):
                 if survivors:
                     log.error("processes that would not end: %s", survivors)
@@ -344,27 +242,14 @@ class Jobs(Supervisor):
             facts = [JobAccepted(job_id=record.job_id, record=record), JobLaunching(job_id=record.job_id, attempt=1)]
         else:
             facts = [JobAccepted(job_id=record.job_id, record=record)]
-        self._append(facts, _Waiting(port=self._port(), record=record, slot=slot), may_wait=False)
-
-    def _port(self) -> ReplyPort | None:
-        return self.query.port if isinstance(self.query, Query) else None
-
-    def _remove(self, remove: Remove) -> None:
-        live = [job_id for job_id in remove.jobs if self._is_live(job_id)]
-        port = self._port()
-        if live and port is not None:
-            message = f"{live[0]} has not ended"
-            port.set(Refused(code=RefusalCode.NOT_FINISHED, message=message, hint=f"osrc cancel {live[0]}"))
-            return
-        self._unseen.difference_update(remove.jobs)
-        self._append(remove.facts(), _Waiting(port=port, line=True), may_wait=False)
+        self._append(facts, Waiting(port=self._port(), record=record, slot=slot), may_wait=False)
 
     def _submit_group(self, submitted: SubmitGroup) -> None:
         """Journal a group and all its members in one commit: there is the whole of it, or nothing."""
         group = submitted.group
         facts: list[Fact] = [FanoutAccepted(group_id=group.group_id, record=group)]
         facts += [JobAccepted(job_id=record.job_id, record=record) for record in submitted.records]
-        self._append(facts, _Waiting(port=self._port(), group=submitted), may_wait=False)
+        self._append(facts, Waiting(port=self._port(), group=submitted), may_wait=False)
 
     def _release(self, job_ids: Sequence[str]) -> None:
         """Let members of a group have their turn. One that was ended meanwhile, or had its turn, is no member here."""
@@ -385,7 +270,7 @@ class Jobs(Supervisor):
         facts: list[Fact] = [JobCancelRequested(job_id=job_id, at_once=cancel.at_once) for job_id in cancel.jobs]
         if cancel.group_id is not None:
             facts.append(FanoutCancelRequested(group_id=cancel.group_id))
-        self._append(facts, _Waiting(port=self._port(), cancel=cancel), may_wait=False)
+        self._append(facts, Waiting(port=self._port(), cancel=cancel), may_wait=False)
 
     def _cancel_unrecorded(self, cancel: Cancel, refusal: Refused) -> Refused:
         """End what runs although that can't be recorded yet: it may be what fills the disk. Say so."""
@@ -393,7 +278,7 @@ class Jobs(Supervisor):
             if self.child(job_actor(job_id)) is not None:
                 self.services.directory.tell(job_actor(job_id), CancelJob(at_once=cancel.at_once))
         facts = [JobCancelRequested(job_id=job_id, at_once=cancel.at_once) for job_id in cancel.jobs]
-        self._append(facts, _Waiting(port=None, cancel=cancel))  # waits for room, in its order
+        self._append(facts, Waiting(port=None, cancel=cancel))  # waits for room, in its order
         message = f"the cancel can't be recorded yet ({refusal.message}); what runs is being ended all the same"
         return refusal.model_copy(update={"message": message})
 
@@ -474,33 +359,6 @@ class Jobs(Supervisor):
         self._next()
         return True
 
-    # --- old jobs
-
-    def _sweep(self) -> None:
-        """Let what is old go, in the background, now and again every few hours."""
-        if not self.services.attached and not self.services.stopping.is_set():
-            in_background("gc", self.handle, lambda: _Swept(tidy(self.services)), otherwise=_Swept())
-            self.services.clock.later(SWEEP_S, self.handle, _SweepDue())
-
-    def _is_live(self, job_id: str) -> bool:
-        """Whether a job has not ended. One that has may still have an actor that is about to leave."""
-        record = self._record(job_id)
-        return record is not None and not record.state.terminal
-
-    def _swept(self, old: Remove) -> None:
-        old = Remove(tuple(job_id for job_id in old.jobs if not self._is_live(job_id)), old.sessions)
-        if old.jobs or old.sessions:
-            log.info("gc: %d jobs and %d sessions are older than job_ttl_days", len(old.jobs), len(old.sessions))
-            self._unseen.difference_update(old.jobs)
-            self._append(old.facts(), _Waiting(port=None, removed=old))
-
-    def _remove_folders(self, removed: Remove) -> None:
-        def work() -> _Swept:
-            remove_folders(self.services, removed)
-            return _Swept()
-
-        in_background("gc", self.handle, work, otherwise=_Swept())
-
     # --- children
 
     def _run(self, job_id: str, fresh: JobRecord | None) -> None:
@@ -533,11 +391,6 @@ class Jobs(Supervisor):
                 stall_s=60.0,
             )
         )
-
-    def _record(self, job_id: str) -> JobRecord | None:
-        with Reader(self.services.home.database) as reader:
-            found = reader.record(job_id)
-        return JobRecord.model_validate(found) if found is not None else None
 
     def _go_on(self, job_id: str) -> None:
         """Start the next attempt of a job, unless its end was asked for while the last one's actor left."""
@@ -624,55 +477,6 @@ class Jobs(Supervisor):
                 f"end:{job_id}", self.handle, lambda: _End(end_tree(job_id, delegate, shim, 2.0)), otherwise=_End(())
             )
         self._free(job_id)
-
-    def _end(self, ended: JobEnded) -> None:
-        """Journal the end of a job that has no actor."""
-        self._append([ended], _Waiting(port=None, ended=ended.job_id))
-
-    def _put_away(self, job_id: str) -> None:
-        """Let the folder know of the end: a store rebuilt from it must not start the job, nor may a launch be left."""
-        record = self._record(job_id)
-        if record is not None:
-            self._keep_meta(record)
-        folder = JobFolder(self.services.home.job_dir(job_id))
-        folder.empty(LAUNCH)
-        discard_stage(folder)
-        self.services.requests.drop(job_id)
-        self.services.board.drop(job_id)
-        self.services.purse.drop(job_id)
-
-    # --- small things
-
-    def _append(self, facts: Sequence[Fact], waiting: _Waiting | None = None, *, may_wait: bool = True) -> None:
-        self._appends += 1
-        if waiting is not None:
-            self._waiting[self._appends] = waiting
-        append = Append(
-            writer=self.name,
-            epoch=self._epoch,
-            facts=tuple(facts),
-            to=self.handle if waiting is not None else None,
-            token=self._appends,
-            may_wait=may_wait,
-        )
-        if not self.services.directory.tell("journal", append) and waiting is not None and waiting.port is not None:
-            del self._waiting[self._appends]
-            waiting.port.set(
-                Refused(code=RefusalCode.STOPPING, message="the journal is being restarted", hint="try again")
-            )
-
-    def _keep_meta(self, record: JobRecord) -> None:
-        try:
-            JobFolder(self.services.home.job_dir(record.job_id)).write_meta(record)
-        except StateError as error:
-            log.warning("%s: %s", record.job_id, error)
-
-
-@dataclass(frozen=True, slots=True)
-class _LookedAgain:
-    """What a second look at an ended job found."""
-
-    fact: JobEnded | None
 
 
 @dataclass(frozen=True, slots=True)

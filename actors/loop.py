@@ -25,7 +25,7 @@ from ..state.reader import Reader
 from .base import Actor, log
 from .check_run import STOP
 from .group_names import JobMoved
-from .jobs import Cancel
+from .jobs_asked import Cancel
 from .journal import Append
 from .loop_folder import RECORD, LoopFolder
 from .loop_names import Changed, LapOf, Launched, LoopOver, Settled

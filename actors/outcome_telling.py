@@ -13,7 +13,7 @@ from ..messages.refusals import RefusalCode, Refused
 from ..messages.replies import OutcomeKept
 from ..state import views
 from .base import ask
-from .jobs import Note
+from .jobs_asked import Note
 from .services import Services
 
 ASK_S = 30.0

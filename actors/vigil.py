@@ -27,6 +27,8 @@ class Vigil:
         self.seen = SeenBook(home.root)
         self.waiting = False
         """Whether somebody is to be woken again later: the supervisor then stays. Set by the heartbeat alone."""
+        self.arming: Arming | None = None
+        """Whom to wake, with the key that is never written: outlives a crash of the heartbeat's. Set by it alone."""
         self._directory = directory
 
     def launched(self, settings: Settings, environment: Mapping[str, str]) -> None:

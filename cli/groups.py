@@ -17,6 +17,7 @@ Group = dict[str, Any]
 """A group object (``state/group_views.py``)."""
 
 POLL_S = 0.2
+_LOOKED = 100
 ALIVE_S = 3.0
 """How often it is looked whether somebody supervises a group that is waited for."""
 
@@ -79,8 +80,13 @@ def _see_to(reach: Reach, group: Group) -> None:
     """Have somebody supervise the group: a supervisor is started where none runs; one in this process adopts it."""
     reach.drop()
     reach.channel()
-    if reach.in_process:  # it looks after jobs that it is asked about
-        fresh(reach, group)
+    fresh(reach, group if reach.in_process else _running(group))  # one in this process adopts what it is asked about
+
+
+def _running(group: Group) -> Group:
+    """Return the group with those members alone that run: who waits for it looks at them."""
+    runs = [job for job in group["jobs"] if not terminal(job) and job.get("state") != "queued"]
+    return {**group, "jobs": runs[:_LOOKED]}
 
 
 def ended(group: Mapping[str, Any]) -> bool:

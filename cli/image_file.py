@@ -57,6 +57,18 @@ def save(data: bytes, kind: str, target: str | None, home: str | None, *, force:
     return path
 
 
+def _put(partial: str, path: str) -> None:
+    """Give a file its name, where there is nothing yet. Raises FileExistsError."""
+    try:
+        os.link(partial, path)
+    except FileExistsError:
+        raise
+    except OSError:  # a file system without links
+        if os.path.lexists(path):
+            raise FileExistsError(path) from None
+        os.replace(partial, path)  # noqa: PTH105 - no pathlib in the front end
+
+
 def _own_place(kind: str, home: str | None) -> str:
     folder = f"{home or home_root(os.environ)}/images"
     try:

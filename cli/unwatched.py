@@ -20,11 +20,11 @@ _SINKS = ("OSRC_HEARTBEAT_WAKE", "OSRC_HEARTBEAT_SINK", "OSRC_HEARTBEAT_WEBHOOK"
 def mention(root: str) -> None:
     """Name the jobs that have run unseen for longer than ``OSRC_UNWATCHED_AFTER``. Never raises."""
     try:
-        data = _read(f"{root}/{FILE}")
-        if data:
-            _mention(json.loads(data))
+        told = unseen(root)
     except Exception:  # noqa: BLE001 - a hint must not hide what the command did
         return
+    if told:
+        say(f"unwatched: {told}. Look with: osrc rundown")
 
 
 def supervise(root: str, *, quiet: bool) -> None:
@@ -40,7 +40,15 @@ def supervise(root: str, *, quiet: bool) -> None:
     )
 
 
-def _mention(kept: dict[str, object]) -> None:
+def unseen(root: str) -> str | None:
+    """Return which jobs have run unseen for too long, in words without a full stop; None where there are none.
+
+    What is torn or odd in the list raises whatever it does.
+    """
+    data = _read(f"{root}/{FILE}")
+    if not data:
+        return None
+    kept = json.loads(data)
     import time  # noqa: PLC0415 - only where a job runs
 
     from ..state.identity import look  # noqa: PLC0415 - as above
@@ -51,18 +59,18 @@ def _mention(kept: dict[str, object]) -> None:
     after = number("unwatched_after", 120)
     by, jobs = kept.get("by"), kept.get("jobs")
     if after <= 0 or not isinstance(by, dict) or not isinstance(jobs, list):
-        return
+        return None
     now = time.time()
-    unseen = [job for job in jobs if now - float(job["since"]) > after]
-    if not unseen or look(int(by["pid"]), float(by["started"]), str(by["boot_id"])) != "running":
-        return  # a supervisor that was killed says nothing of now
+    alone = [job for job in jobs if now - float(job["since"]) > after]
+    if not alone or look(int(by["pid"]), float(by["started"]), str(by["boot_id"])) != "running":
+        return None  # a supervisor that was killed says nothing of now
     named = [
         f"{one_line(str(job['job_id']), 40)} ({one_line(str(job['label']), 30)}, {age(now - float(job['since']))})"
-        for job in unseen[:_NAMED]
+        for job in alone[:_NAMED]
     ]
-    more = f" and {len(unseen) - _NAMED} more" if len(unseen) > _NAMED else ""
-    noun = "job runs" if len(unseen) == 1 else "jobs run"
-    say(f"unwatched: {len(unseen)} {noun} that nobody has looked at: {', '.join(named)}{more}. Look with: osrc rundown")
+    more = f" and {len(alone) - _NAMED} more" if len(alone) > _NAMED else ""
+    noun = "job runs" if len(alone) == 1 else "jobs run"
+    return f"{len(alone)} {noun} that nobody has looked at: {', '.join(named)}{more}"
 
 
 def _kept(root: str) -> bool:

@@ -23,6 +23,10 @@ STATE_FACTS = (
     "session.accepted",
 )
 """Facts that bring a job or session into the state that it is in."""
+_STEP = (
+    "SELECT job_id FROM facts WHERE kind = 'loop.step_began' AND json_extract(body, '$.step.job_id') = ?"
+    " ORDER BY seq DESC LIMIT 1"
+)
 _PIN = (
     "SELECT at FROM facts WHERE job_id = ? AND kind = 'session.observed'"
     " AND json_extract(body, '$.model_pin') = 'drifted' ORDER BY seq DESC LIMIT 1"
@@ -70,6 +74,12 @@ def drifted_at(reader: Reader, session_id: str) -> float | None:
     """Return when a session was last seen to answer with another model than it was asked for."""
     rows = reader.select(_PIN, (session_id,))
     return float(rows[0][0]) if rows else None
+
+
+def loop_of(reader: Reader, job_id: str) -> str | None:
+    """Return the loop that had a job done as one of its steps; None: it is nobody's step."""
+    rows = reader.select(_STEP, (job_id,))
+    return str(rows[0][0]) if rows else None
 
 
 def _records(reader: Reader, statement: str) -> list[dict[str, Any]]:

@@ -132,6 +132,26 @@ def session_conditions(record: Mapping[str, Any], since: float, drifted: float, 
     return found
 
 
+def loop_condition(record: Mapping[str, Any], word: Word) -> Condition | None:
+    """Return that a loop ended without success; None: it did not, or somebody wanted its end."""
+    end = record.get("end")
+    if end in (None, "success", "canceled"):
+        return None
+    loop_id, reason = str(record.get("loop_id")), plain(record.get("reason"), EVIDENCE_CHARS)
+    name = plain(record.get("label"), 60) or loop_id
+    ended = record.get("ended")
+    return Condition(
+        entity=f"loop:{loop_id}",
+        state="blocked" if end == "blocked" else "dead",
+        once=True,
+        passing=True,
+        since=float(ended) if isinstance(ended, int | float) else 0.0,
+        label=name,
+        summary=_said(word, f"loop {name} ended, {plain(end, 20)}: {reason}"),
+        evidence=f"{plain(end, 20)}: {reason}",
+    )
+
+
 def mark_condition(mark: Mark, word: Word) -> Condition:
     """Return that a lane's limit is used up, until then."""
     until = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(mark.until)) if 0 < mark.until < 4e9 else "later"

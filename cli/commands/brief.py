@@ -70,6 +70,7 @@ def glance(options: Globals) -> tuple[dict[str, Any], list[str]]:
             "why": advice.why,
         },
         "mode": _mode(options),
+        "work": _work(root),
     }, notes
 
 
@@ -85,6 +86,14 @@ def _store(root: str, now: float) -> tuple[list[Any], list[dict[str, Any]], list
             return known(reader, root, now), [mark_object(one) for one in marks(reader, now)], list(reader.notes)
     except StateError as error:
         return [], [], [error.message]
+
+
+def _work(root: str) -> dict[str, Any] | None:
+    """Return how all work stood when a supervisor last drew it, in a line; None where none ever did."""
+    from ...state.bearings_reader import last_picture  # noqa: PLC0415 - not for the help
+
+    picture = last_picture(root)
+    return {key: picture.get(key) for key in ("pulse", "captured_at")} if picture is not None else None
 
 
 def _mode(options: Globals) -> str | None:
@@ -110,4 +119,8 @@ def glance_lines(shown: dict[str, Any], now: float) -> list[str]:
         instead = "; no lane that spends less is here"
     lines.append(f"advice     : {conserve['verdict'].upper()}: {conserve['why']}{instead}")
     lines.append(f"mode       : {shown['mode'] or 'not chosen: osrc mode auto|manual|hybrid'}")
+    work = shown.get("work")
+    if work is not None and work["pulse"]:
+        old = age(max(0.0, now - work["captured_at"]))
+        lines.append(f"work       : {one_line(str(work['pulse']), 160)} (as of {old} ago: osrc rundown)")
     return lines

@@ -111,7 +111,7 @@ def _begun(
         say(f"the check on {found.kept['base'][:12]} first: {one_line(flags['check'], 200)}")
     refused = found.baseline(os.environ)
     if refused is not None:
-        _forget(found, keep_check=True)
+        _forget(found)
         raise from_refusal(refused.model_dump())
     if not reach.options.quiet:
         say(f"the check {found.kept['baseline']['words']} there ({found.kept['baseline']['seconds']:.0f} s)")
@@ -124,11 +124,10 @@ def _summary(one: Mapping[str, Any]) -> str:
     return one_line(f"{one['label']}: {first}", _SUMMARY)
 
 
-def _forget(found: Crew, *, keep_check: bool = False) -> None:
-    """Take away what a crew that has not begun left; a red check's output stays where the refusal says."""
-    found.land()
-    if not keep_check:
-        shutil.rmtree(found.folder, ignore_errors=True)
+def _forget(found: Crew) -> None:
+    """Take away what a crew that has not begun left."""
+    found.close()
+    shutil.rmtree(found.folder, ignore_errors=True)
 
 
 # --- one that there is
@@ -182,6 +181,7 @@ def _finish(options: Globals, reach: Reach, found: Crew) -> int:
             found.integrate(judged, os.environ, _nothing if options.quiet else _said)
             if found.kept["integrate"] and found.kept["why"] is None:
                 found.land()
+            found.close()
     except KeyboardInterrupt:
         say(f"what runs goes on; osrc crew resume {group_id} brings it together, osrc fanout cancel {group_id} ends it")
         raise

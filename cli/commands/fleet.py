@@ -105,6 +105,15 @@ def name(options: Globals, model: str | None, most: int, again: bool) -> int:
     return exit_codes.DONE if named or not wanted else exit_codes.REFUSED
 
 
+@fleet.command("supervise", cls=Command)
+@click.pass_obj
+def supervise(options: Globals) -> None:
+    """Watch our own jobs and sessions from here on, and wake you when something needs you: osrc heartbeat start."""
+    from .heartbeat import watch  # noqa: PLC0415 - beside its only use
+
+    watch(options, {})
+
+
 @fleet.command("top", cls=Command)
 @click.option("--every", type=Duration(), metavar="S", default=2.0, show_default=True, help="Seconds between looks.")
 @click.option("--for", "bound", metavar="S", type=Duration(zero=True), help="Look no longer than this.")

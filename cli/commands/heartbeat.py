@@ -53,6 +53,11 @@ def start(options: Globals, /, **given: Any) -> None:  # noqa: ANN401 - click's 
         said["heartbeat_sink"] = os.path.abspath(given["sink"])  # noqa: PTH100 - a plain string is at hand
         if not os.path.exists(said["heartbeat_sink"]):  # noqa: PTH110 - as above
             raise CliError("usage", f"there is no {given['sink']}", "make it first: mkfifo, or touch")
+    watch(options, said)
+
+
+def watch(options: Globals, said: dict[str, str]) -> None:
+    """Start it with these settings, by key, beside those of the environment; print how it stands."""
     _ask(options, {"kind": "heartbeat.start", "given": said, "environment": environment()})
 
 

@@ -14,7 +14,6 @@ import click
 from .. import exit_codes
 from ..options import Command, Globals
 from ..output import answer, flush
-from ..render.plain import one_line
 
 BOUND_S = 10.0
 """After so long the process leaves, whatever it waits for. Claude Code gives a hook of the plugin 15 s."""
@@ -23,7 +22,6 @@ CHARS = 3000
 """A hook's words go into the session's context: few of them."""
 
 INPUT_LIMIT = 1 << 20
-NAMED = 5
 _DEPTHS = ("OUTSOURCERER_DEPTH", "OSRC_DEPTH")
 
 
@@ -67,62 +65,18 @@ def _session_start(options: Globals) -> str:
 def _stop(options: Globals) -> str:
     from ...state.settings import Settings, config_file, read_config  # noqa: PLC0415 - not for the help
     from ..place import home_root  # noqa: PLC0415 - as above
+    from ..unwatched import unseen  # noqa: PLC0415 - as above
 
     if _told().get("stop_hook_active"):  # it goes on because of a hook already: once is enough
         return ""
     place = config_file(os.environ)
-    settings = Settings.load(os.environ, read_config(place), source=place)
-    after = settings.number("unwatched_after") or 0.0
-    if after <= 0 or not settings.flag("blind_turn_guard"):
+    if not Settings.load(os.environ, read_config(place), source=place).flag("blind_turn_guard"):
         return ""
-    found = unwatched(read_hint(home_root(os.environ, options.home)), time.time(), after)
+    found = unseen(home_root(os.environ, options.home))
     if not found:
         return ""
-    told = {"hookEventName": "Stop", "additionalContext": stop_words(found)[:CHARS]}
-    return json.dumps({"hookSpecificOutput": told})
-
-
-def read_hint(root: str) -> object:
-    """Return what the supervisor last said of running jobs and when each was looked at; None: nothing can be read."""
-    from ..place import open_regular  # noqa: PLC0415 - beside its only use
-
-    try:
-        with os.fdopen(open_regular(f"{root}/unwatched.json"), "rb") as file:
-            hint = json.loads(file.read(INPUT_LIMIT))
-        os.kill(int(hint["pid"]), 0)  # a supervisor that was killed says nothing of now
-    except (OSError, ValueError, TypeError, KeyError, RecursionError, OverflowError):
-        return None
-    return hint
-
-
-def unwatched(hint: object, now: float, after: float) -> list[tuple[str, float]]:
-    """Return what those jobs are called that nobody has looked at for ``after`` seconds, and for how long. Pure.
-
-    >>> unwatched({"jobs": [{"job_id": "1", "label": "docs", "since": 100.0}, {"job_id": "2", "since": 390}]}, 400, 120)
-    [('docs', 300.0)]
-    """
-    rows = hint.get("jobs") if isinstance(hint, dict) else None
-    found = []
-    for row in rows if isinstance(rows, list) else ():
-        since = row.get("since") if isinstance(row, dict) else None
-        if isinstance(since, int | float) and not isinstance(since, bool) and now - since >= after:
-            name = one_line(str(row.get("label") or row.get("job_id") or "a job"), 60)
-            found.append((name, now - since))
-    return found
-
-
-def stop_words(found: list[tuple[str, float]]) -> str:
-    """Return the sentence about jobs that nobody watches: what each is called, and for how many seconds.
-
-    >>> stop_words([("docs", 300.0)])
-    '1 job runs that nobody has looked at: docs (5 min). Look now (osrc status), or say that it runs unwatched.'
-    """
-    names = [f"{name} ({int(seconds // 60)} min)" for name, seconds in found[:NAMED]]
-    more = f", and {len(found) - NAMED} more" if len(found) > NAMED else ""
-    head = f"{len(found)} job runs" if len(found) == 1 else f"{len(found)} jobs run"
-    verb = "it runs" if len(found) == 1 else "they run"
-    listed = ", ".join(names) + more
-    return f"{head} that nobody has looked at: {listed}. Look now (osrc status), or say that {verb} unwatched."
+    words = f"{found}. Look now (osrc rundown), or say that this runs unwatched."
+    return json.dumps({"hookSpecificOutput": {"hookEventName": "Stop", "additionalContext": words[:CHARS]}})
 
 
 def _told() -> dict[str, Any]:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from ...lanes.advice.opinions import Tally
 
 _MOST = 7
+_SPARES = 2
 
 
 @click.command("second-opinion", cls=Command)
@@ -77,6 +78,8 @@ class _Opinion:
         self._contract = contract
         self._flags = flags
         self._seat: Bench | None = None
+        self._spares: list[crewing.Member] = []
+        """Who is asked where somebody of the panel could not answer."""
         self._shared = {key: flags[key] for key in ("effort", "cwd", "timeout")}
 
     def run(self) -> int:
@@ -90,6 +93,13 @@ class _Opinion:
             group = crewing.run_group(reach, common, members, len(members))
             jobs = list(group["jobs"])
             answers = [crewing.answer_of(job) for job in jobs]
+            while self._spares and sum(map(bool, answers)) < 2:  # a lane may only show that it can't when it is asked
+                spare = self._spares.pop(0)
+                if not self._options.quiet:
+                    say(f"one gave no answer: {spare.get('model') or spare['lane']} is asked too")
+                more = crewing.run_group(reach, common, [spare], 1)["jobs"]
+                members, jobs = [*members, spare], [*jobs, *more]
+                answers += [crewing.answer_of(job) for job in more]
             found = tally(self._question, answers, self._contract)
             view = View(str(group["group_id"]), found, jobs, answers)
             if self._needs_judge(found):
@@ -129,7 +139,8 @@ class _Opinion:
 
     def _advised(self, task: str) -> list[crewing.Member]:
         size = self._flags["panel"] or 2
-        chosen = self._bench().panel(size)
+        ready = self._bench().panel(size + _SPARES)
+        chosen = ready[:size]
         if len(chosen) < 2:
             have = f"only {chosen[0].lane} is ready here" if chosen else "no lane whose models are known is ready here"
             raise CliError(
@@ -137,10 +148,12 @@ class _Opinion:
             )
         if len(chosen) < size and not self._options.quiet:
             say(f"note: {len(chosen)} are asked, not {size}: no more makers are ready here (osrc lanes)")
-        return [
+        made = [
             crewing.member(f"{number}-{one.word}", task, None if one.model is None else one.word, one.lane)
-            for number, one in enumerate(chosen, 1)
+            for number, one in enumerate(ready, 1)
         ]
+        self._spares = made[size:]
+        return made[:size]
 
     def _bench(self) -> Bench:
         if self._seat is None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 import tokenize
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -37,7 +38,7 @@ _ORDERED = re.compile(r"\b(?:order|rank|steps?|sequence|first to last|sort|prior
 _CALL = re.compile(r"[\w.]{1,80}\([^\n]{0,400}\);?")
 _TYPE = re.compile(r"[\w.]{1,80}[\[<][^\n]{1,200}[\]>]")
 _WORD = re.compile(r"[\w.-]{1,80}")
-_COMMENT = re.compile(r"(?:^|\s)(?:#|//)[^\n]{0,2000}$", re.MULTILINE)
+_COMMENT = re.compile(r"(?:^|\s)(?:#|//)[ \t][^\n]{0,2000}$", re.MULTILINE)
 _OPPOSITES = tuple(
     tuple(reading.stem(word) for word in pair.split("/"))
     for pair in listed(
@@ -128,7 +129,10 @@ Found = tuple[Word, str] | None
 
 
 def _as_words(_question: str, first: str, second: str) -> Found:
-    same = " ".join(first.split()).rstrip(".") == " ".join(second.split()).rstrip(".")
+    if any("```" in one or "\n " in one or "\n\t" in one for one in (first, second)):  # there spaces may count
+        same = first.strip() == second.strip()
+    else:
+        same = " ".join(first.split()).rstrip(".") == " ".join(second.split()).rstrip(".")
     return ("agree", "the same words") if same else None
 
 
@@ -200,13 +204,28 @@ def _code(text: str) -> str | None:
 
 
 def _squeezed(code: str) -> str:
-    """Return code without comments, and without what no language but in its strings tells apart."""
+    """Return code without comments, and without what no language but in its strings tells apart.
+
+    Indentation counts, and so do line ends where neither braces nor semicolons stand for them.
+    """
+    lines = "{" not in code and ";" not in code
     try:
-        skipped = (tokenize.COMMENT, tokenize.NL)
-        words = list(tokenize.generate_tokens(iter([line + "\n" for line in code.strip().split("\n")]).__next__))
-        return "\x00".join(_quoted(one.string) for one in words if one.type not in skipped and one.string.strip())
+        return "\x00".join(_pieces(code, lines=lines))
     except (tokenize.TokenError, SyntaxError, ValueError):
-        return re.sub(r"[ \t\n]+", "", _COMMENT.sub("", code)).replace('"', "'")
+        plain = _COMMENT.sub("", code).replace('"', "'")
+        return re.sub(r"[ \t]+" if lines else r"[ \t\n]+", " " if lines else "", plain).strip()
+
+
+def _pieces(code: str, *, lines: bool) -> Iterator[str]:
+    rows = iter([line + "\n" for line in code.strip().split("\n")])
+    for one in tokenize.generate_tokens(rows.__next__):
+        if one.type in (tokenize.INDENT, tokenize.DEDENT):
+            yield "\x01" if one.type == tokenize.INDENT else "\x02"
+        elif one.type == tokenize.NEWLINE:
+            if lines:
+                yield "\n"
+        elif one.string.strip() and not (one.type == tokenize.COMMENT and one.string[1:2] in ("", " ")):
+            yield _quoted(one.string)
 
 
 def _quoted(word: str) -> str:

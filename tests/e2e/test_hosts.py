@@ -97,19 +97,22 @@ def test_codex_drives_the_mcp_server(make_world: Any) -> None:
 
 
 def test_claude_code_drives_the_skill_of_the_plugin(make_world: Any) -> None:
-    """The plugin of this checkout: its hook, its skill, and the skill's entry point, found where the skill says."""
+    """The plugin of this checkout: its hooks, its skill, and the skill's entry point, found where the skill says."""
     entry = f'sh "{launcher()}"'
     words = (
         "brief",
+        f"bg --lane fake --label idle -- {shlex.quote(steps({'sleep': 600}))}",
         f"bg --lane fake --label comma -- {shlex.quote(TASK)}",
         "watch comma --for 100",
         "result comma",
     )
     calls = [{"shell": f"{entry} {line}"} for line in words]
     load = {"raw": "Skill", "args": {"skill": "outsourcerer:outsourcerer"}}
-    said = {"text": "A delegate says that the build lacks a comma; I have not checked it."}
-    steps_ = [{"text": "I do it.", "calls": [call]} for call in (load, *calls)]
-    world = make_world([*steps_, said])
+    script = [{"text": "I do it.", "calls": [call]} for call in (load, *calls)]
+    script.append({"text": "A delegate says that the build lacks a comma; I have not checked it."})
+    script.append({"text": "One runs unwatched: I end it.", "calls": [{"shell": f"{entry} cancel idle"}]})
+    script.append({"text": "The build lacks a comma, says a delegate; another one that nobody watched is ended."})
+    world = make_world(script)
     install_fake_lanes(world.osrc_home)
     program = world.root / "bin" / "osrc"
     program.parent.mkdir()
@@ -117,11 +120,12 @@ def test_claude_code_drives_the_skill_of_the_plugin(make_world: Any) -> None:
     program.chmod(0o700)
     path = f"{program.parent}:{world.environ['PATH']}"
     told = ("--plugin-dir", plugin_root(), "--allowedTools", "Skill,Bash")
-    done = host(world, "claude", "-p", "Delegate it.", *told, PATH=path)
-    assert "lacks a comma" in done.stdout, (done.stdout, done.stderr)
+    done = host(world, "claude", "-p", "Delegate it.", *told, PATH=path, OSRC_UNWATCHED_AFTER="0.1")
+    assert "is ended" in done.stdout, (done.stdout, done.stderr)
     delegated(world)
+    assert json.loads(world.osrc("wait", "idle", "--json").stdout)["state"] == "canceled"
     texts = [request.text for request in world.server.main_requests]
     assert "Outsourcerer is here" in texts[0]  # the hook
     assert skill_folder() in texts[1]  # the skill says where it is
     assert "You lead" in texts[1]
-    assert "looking" in texts[-1] or "done" in texts[-1]
+    assert "that nobody has looked at: " in texts[-2]  # the hook at the end of the turn

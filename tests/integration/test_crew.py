@@ -27,6 +27,8 @@ def test_a_crew_keeps_what_keeps_the_check_green(home: Supervised) -> None:
     assert (red.returncode, red.stdout) == (1, b""), shown(red)
     assert b"red before anybody began (exit 3)" in red.stderr
     assert home.records() == []
+    assert not list((home.root / "fanout").iterdir())
+    assert run_git(repo, "branch", "--list", "outsourcerer/*") == ""
     usage = home.osrc("crew", "--lane", "fake", "--", *tasks, cwd=repo)
     assert (usage.returncode, b"--check CMD" in usage.stderr) == (64, True), shown(usage)
 

@@ -122,3 +122,31 @@ def test_work_that_nobody_watches_is_named_and_looking_clears_it(home: Supervise
     state = json.loads(home.ok("heartbeat", "status", "--json"))
     assert (state["state"], state["sinks"]) == ("no supervisor", [])
     home.ok("cancel", job_id)
+
+    # Blocked stays until somebody knows; stopped it wakes nobody, and both are said.
+    blocked = home.run({"mark": "BLOCKED", "text": "no key"}, {"end": "no key"})[0]
+    assert blocked["state"] == "blocked"
+
+    def alarms() -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = json.loads(home.ok("heartbeat", "--json"))["alarms"]
+        return [one for one in found if one["job_id"] == blocked["job_id"]]
+
+    [alarm] = until(alarms, "it is an open alarm")
+    assert (alarm["state"], alarm["pushes"], alarm["acknowledged_at"]) == ("blocked", 0, None)
+    assert home.osrc("heartbeat", "ack", "no-such-thing").returncode == 1
+    assert home.osrc("heartbeat", "ack", blocked["job_id"]).returncode == 0
+    assert alarms()[0]["acknowledged_at"] is not None
+    assert json.loads(home.ok("heartbeat", "stop", "--json"))["state"] == "stopped"
+    assert "stopped" in home.ok("heartbeat")
+    assert home.osrc("heartbeat", "start", "--sink", "/no/such/fifo").returncode == 64
+    refused = home.osrc("heartbeat", "start", "--webhook", "http://example.com/")
+    assert (refused.returncode, b"https" in refused.stderr) == (1, True)
+    shown = json.loads(home.ok("heartbeat", "start", "--json", "--wake", "true", "--no-digest"))
+    assert (shown["state"], shown["digest"], [sink["target"] for sink in shown["sinks"]]) == (
+        "watching",
+        False,
+        ["true"],
+    )
+    home.ok("heartbeat", "stop")
+    assert json.loads(home.ok("fleet", "supervise", "--json"))["state"] == "watching"
+    assert "work       : " in home.ok("brief")

@@ -87,6 +87,7 @@ def test_what_stays_green_is_kept_in_order_and_brought_home(stage):
     assert "NOT kept (red): the check exit 1" in words_of(rows[1])
     assert run_git(stage.repo, "rev-parse", "HEAD") == stage.base
     crew.land()
+    crew.close()
     assert crew.kept["landed"] == run_git(stage.repo, "rev-parse", "HEAD")
     assert run_git(stage.repo, "log", "--format=%s", f"{stage.base}..HEAD").split("\n") == [
         "m4: change things",
@@ -97,6 +98,7 @@ def test_what_stays_green_is_kept_in_order_and_brought_home(stage):
     assert run_git(stage.repo, "status", "--porcelain") == ""
     assert not Path(crew.tree.path).exists()
     assert Path(members[1].worktree).exists()
+    assert crew.kept["branch"] not in run_git(stage.repo, "branch", "--list", crew.kept["branch"])
 
 
 def test_it_goes_on_where_it_was_killed(stage):
@@ -126,6 +128,7 @@ def test_a_base_that_says_nothing_is_refused(stage):
     red = stage.crew(check="echo no; exit 3").baseline(stage.environment)
     assert isinstance(red, Refused)
     assert "red before anybody began (exit 3)" in red.message
+    assert red.message.endswith(": no")
     crew = stage.crew(check="exit 3", red=True)
     crew.folder = stage.folder.with_name(CREW[:-1] + "c")
     assert crew.baseline(stage.environment) is None
@@ -143,6 +146,8 @@ def test_a_branch_that_moved_is_not_touched(stage):
     run_git(stage.repo, "commit", "--quiet", "-am", "meanwhile")
     crew.land()
     assert (crew.kept["landed"], crew.kept["why"]) == (None, "main has moved on meanwhile")
+    crew.close()
+    assert not Path(crew.tree.path).exists()
     assert run_git(stage.repo, "log", "-1", "--format=%s") == "meanwhile"
     run_git(stage.repo, "merge", "--quiet", "--no-edit", crew.kept["branch"])
     assert (stage.repo / "a.txt").read_text() == "two\n"

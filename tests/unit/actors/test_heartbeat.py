@@ -3,6 +3,7 @@
 import itertools
 import json
 import threading
+from pathlib import Path
 
 import pytest
 from fakes.actors import eventually, mailbox
@@ -15,6 +16,7 @@ from outsourcerer.actors.journal import Append, Journal
 from outsourcerer.actors.vigil import Launched, Vigil
 from outsourcerer.messages.alarm import SinkTold
 from outsourcerer.messages.facts import JobAccepted, JobEnded, JobOutcome, JobStateChanged, LaneDown, LaneUp
+from outsourcerer.messages.loop import LoopAccepted, LoopEnded, LoopRecord, LoopStep, LoopStepBegan
 from outsourcerer.messages.session import SessionAccepted, SessionObserved, SessionRecord, SessionStateChanged
 from outsourcerer.messages.vocabulary import JobState, SessionState
 from outsourcerer.state.alarms_reader import beat, open_alarms
@@ -23,6 +25,7 @@ from outsourcerer.state.reader import Reader
 from outsourcerer.state.settings import Settings
 from outsourcerer.state.store import Store
 
+GOLDEN = Path(__file__).parents[2] / "golden" / "messages" / "facts"
 SESSION = "20261118-110639-0000000000ff"
 WAKE = Arming(wake="notify")
 
@@ -217,11 +220,13 @@ def test_acknowledged_is_told_no_more(bench):
     bench.pass_time(30)
     bench.pushed(1, "blocked")
     bench.settled()
+    eventually(lambda: bench.services.vigil.waiting, "the supervisor stays for the next rung")
     [alarm] = bench.read(open_alarms)
     assert bench.ask(Acknowledge((alarm["alarm_id"], "no-such"))) is True
     bench.pass_time(4000)
     assert bench.of("blocked") == [1]
     assert bench.read(open_alarms)[0]["acknowledged_at"] is not None
+    eventually(lambda: not bench.services.vigil.waiting)
 
 
 def test_a_word_on_its_outcome_ends_the_alarm_of_a_blocked_job(bench):
@@ -333,6 +338,25 @@ def test_whoever_was_named_is_woken_by_the_next_supervisor(bench):
     bench.running()
     bench.ended(JobState.FAILED)
     bench.pushed(1, "dead")
+
+
+def test_a_loop_tells_its_end_and_its_laps_tell_nothing(bench):
+    bench.armed()
+    loop_id = f"loop-{job_id(50)}"
+    example = json.loads((GOLDEN / "loop.accepted.json").read_text())["record"]
+    accepted = LoopRecord.model_validate({**example, "loop_id": loop_id, "label": "tidy", "steps": (), "end": None})
+    bench.say(LoopAccepted(loop_id=loop_id, record=accepted))
+    bench.say(
+        LoopStepBegan(loop_id=loop_id, step=LoopStep(number=1, role="build", lap=1, job_id=job_id(1), began=bench.now))
+    )
+    bench.running()
+    bench.ended(JobState.FAILED)
+    bench.until("failed")
+    bench.say(LoopEnded(loop_id=loop_id, end="max_turns", reason="6 laps"))
+    bench.pushed(1, "dead")
+    bench.pass_time(60)
+    told = bench.read(lambda reader: reader.entries(0, 99, type="alarm.raised"))
+    assert [json.loads(body)["record"]["summary"] for *_, body in told] == ["loop tidy ended, max_turns: 6 laps"]
 
 
 def test_jobs_that_run_are_listed_until_somebody_looks(bench):

@@ -135,7 +135,7 @@ def test_a_refusal_is_a_sentence_with_what_helps(gateway: FakeGateway) -> None:
     words = {"kind": "refused", "code": "consent_needed", "message": "Nobody agreed yet", "hint": "osrc consent grant"}
     gateway.submit = lambda _body: words
     said = refused("delegate", task="x")
-    assert said.endswith("Nobody agreed yet (consent_needed). What helps: osrc consent grant")
+    assert said == "Nobody agreed yet (consent_needed). What helps: osrc consent grant"
 
 
 @pytest.mark.parametrize("task", ["", "  \n", "$task", "a\0b", "\ud800"])
@@ -149,7 +149,10 @@ def test_what_is_no_task_is_refused_before_anything_is_asked(gateway: FakeGatewa
 
 
 def test_wrong_arguments_are_named(gateway: FakeGateway) -> None:
-    assert "verb" in refused("delegate", task="x", verb="destroy")
+    said = refused("delegate", task=7, verb="destroy")
+    assert said.startswith("Arguments of delegate that don't fit (usage). task: Input should be a valid string; verb:")
+    assert "http" not in said
+    assert len(refused("fanout", tasks=[[]] * 900)) < 2100
     assert "is not a folder" in refused("delegate", task="x", cwd="/no/such/folder")
     assert "control character" in refused("delegate", task="x", label="a\x1bb")
 

@@ -114,6 +114,23 @@ def test_an_enormous_answer_is_read_in_linear_time(text):
 
 
 @pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("if a:\n    b()\nc()", "if a:\n    b()\n    c()"),
+        ("rm a\nb", "rm a b"),
+        ("x = 'a b'", "x = 'ab'"),
+        ("a:\n  b: 1\nc: 2", "a:\n  b: 1\n  c: 2"),
+        ("echo 'x", "echo 'y"),
+        ("color: #fff", "color: #000"),
+        ("#!/bin/sh\nls", "#!/bin/bash\nls"),
+    ],
+)
+def test_code_that_only_looks_alike_differs(first, second):
+    fenced = [f"```\n{code}\n```" for code in (first, second)]
+    assert settle("Write it.", *fenced).verdict == "differ"
+
+
+@pytest.mark.parametrize(
     ("first", "second", "same"),
     [
         ({"a": [1, {"b": None}]}, {"a": [1.0, {"b": None}]}, True),

@@ -39,7 +39,7 @@ KNOWN = {
     ),
     "actors/sinks.py": (
         {"subprocess.Popen", "httpx.Client"},
-        "whom the person named to be woken is told a summary line: no task, no file, no answer of a delegate",
+        "whom the person named to be woken is told one line of state and reason, redacted: no task, no file, no answer",
     ),
     "actors/wake_child.py": ({"subprocess.Popen"}, "the person's own wake command, with that line"),
     "actors/transports/pty_tmux.py": ({"subprocess.run"}, "inside a holder; tmux, on this machine"),
