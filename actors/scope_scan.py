@@ -163,7 +163,10 @@ class _Scan:
     def _head(self, path: bytes) -> bytes | None:
         """Return the beginning of a regular file; None when there is none to be read by anybody of this user."""
         try:
-            if not stat.S_ISREG(os.stat(path).st_mode):
+            mode = os.stat(path).st_mode
+            if not stat.S_ISREG(mode):
+                if stat.S_ISFIFO(mode):  # password managers hand secrets out so, to whoever reads
+                    self._stop(f"{_printable(path)} is a pipe: what it would give can't be looked at")
                 return None  # opening a device may do something
             descriptor = open_regular(os.fsdecode(path), follow=True)
         except OSError as error:
