@@ -7,11 +7,16 @@ import os
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
-from ..lanes.transcripts.programs import is_session, tool_of
+from ..lanes.transcripts.follow import read_object
+from ..lanes.transcripts.programs import is_session, script_of, tool_of, tool_of_package
+from ..lanes.values import as_word
 from ..state.processes import LINUX, ProcessRow, Snapshot, snapshot
+from .fleet_stores import small_file
 
 _ARGV = 16 * 1024
+_UP = 6
 MOST_FILES = 512
 """Open files of one process that are looked at."""
 
@@ -26,6 +31,12 @@ class Running:
     cwd: str | None
     started_at: float
     """Epoch seconds."""
+
+    @property
+    def version(self) -> str | None:
+        """The version of its package, where it is a script of one."""
+        script = script_of(self.argv)
+        return packaged_version(script, self.tool) if script is not None and script.startswith("/") else None
 
 
 class Look:
@@ -114,6 +125,18 @@ def command_line(pid: int) -> tuple[str, ...]:
         return tuple(psutil.Process(pid).cmdline())
     except psutil.Error:
         return ()
+
+
+@lru_cache(maxsize=256)
+def packaged_version(script: str, tool: str) -> str | None:
+    """Return the version of the package that a tool's script lies in, by its ``package.json``; None where none is."""
+    folder = os.path.realpath(script)
+    for _ in range(_UP):
+        folder = folder.rpartition("/")[0]
+        told = read_object(small_file(f"{folder}/package.json") or b"") if folder else None
+        if told is not None and tool_of_package(told.get("name")) == tool:
+            return as_word(told.get("version"), 40)
+    return None
 
 
 def has_terminal(pid: int) -> bool | None:

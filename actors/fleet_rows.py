@@ -100,7 +100,7 @@ def row_of(seen: Seen, now: float) -> dict[str, Any]:
             "pid_started": running.row.started if running else None,
             "pane": _pane(seen.place),
             "transcript": transcript_of(seen.found) if seen.found else None,
-            "version": (told.version if told else None) or tail.version,
+            "version": (told.version if told else None) or tail.version or (running.version if running else None),
         }
     )
 

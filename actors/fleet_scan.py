@@ -155,7 +155,7 @@ class Scanner:
             busy=pid in seen.busy,
             runs_something=guessed and program is not None and seen.look.runs_since(pid, one.written_at),
             end_guessed=guessed,
-            on_screen=self._on_screen(pid, one, place) if place is not None and said is None else None,
+            on_screen=self._on_screen(program, one, place) if program and place and said is None else None,
         )
         name = seen.given.get(f"{one.tool}:{one.tail.session_id}")
         return row_of(
@@ -183,16 +183,17 @@ class Scanner:
             rows.append(row_of(row, seen.now))
         return rows
 
-    def _on_screen(self, pid: int, one: Found, place: Place) -> str | None:
+    def _on_screen(self, program: Running, one: Found, place: Place) -> str | None:
         """Return what a session in the middle of a turn asks on its screen: some write no question down."""
-        now = time.monotonic()
-        if one.tail.turn is not Turn.OPEN:
+        now, pid = time.monotonic(), program.row.pid
+        guessed = one.tail.turn is Turn.ENDED and FORMATS[one.tool].end_guessed
+        if one.tail.turn is not Turn.OPEN and not guessed:
             return None
         before = self._screens.get(pid)
         if before is not None and now - before[0] < SCREEN_S:
             return before[1]
         self._screens = {known: row for known, row in self._screens.items() if now - row[0] < SCREEN_S}
-        asked = asked_on_screen(place, one.tool, one.tail.version, self._environ)
+        asked = asked_on_screen(place, one.tool, one.tail.version or program.version, self._environ)
         self._screens[pid] = (now, asked)
         return asked
 

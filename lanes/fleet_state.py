@@ -108,7 +108,11 @@ def _by_tail(signs: Signs, tail: Tail | None) -> Judged:
         return _at_work(signs, "something that it started since its last word still runs", signs.quiet_s)
     if tail.turn is Turn.FAILED:
         return Judged(FleetState.WAITING, f"its last turn failed: {tail.error or 'no reason is told'}")
-    return Judged(FleetState.IDLE, "its turn was broken off" if tail.turn is Turn.ABORTED else "its turn has ended")
+    if tail.turn is Turn.ABORTED:
+        return Judged(FleetState.IDLE, "its turn was broken off")
+    # Without its screen, a question that was not written down looks the same.
+    ended = "it said its last words; whether it asks something is not written down"
+    return Judged(FleetState.IDLE, ended if signs.end_guessed else "its turn has ended")
 
 
 def _at_work(signs: Signs, what: str, quiet_s: float | None) -> Judged:

@@ -44,7 +44,7 @@ def tool_of(argv: Sequence[str]) -> str | None:
         return PROGRAMS[name]
     if name.rstrip("0123456789.") not in _INTERPRETERS:
         return None
-    script = next((word for word in argv[1:12] if not word.startswith("-")), None)
+    script = script_of(argv)
     if script is None:
         return None
     packaged = next((tool for part, tool in _PACKAGES.items() if f"/{part}/" in script), None)
@@ -54,6 +54,18 @@ def tool_of(argv: Sequence[str]) -> str | None:
     for ending in _SCRIPTS:
         bare = bare.removesuffix(ending)
     return PROGRAMS.get(bare) if "/" in script else None
+
+
+def script_of(argv: Sequence[str]) -> str | None:
+    """Return the script that an interpreter's command line runs."""
+    return next((word for word in argv[1:12] if not word.startswith("-")), None)
+
+
+def tool_of_package(name: object) -> str | None:
+    """Return the tool whose package bears that name, or None."""
+    return next(
+        (tool for part, tool in _PACKAGES.items() if isinstance(name, str) and f"/{name}".endswith(f"/{part}")), None
+    )
 
 
 def is_session(argv: Sequence[str]) -> bool:

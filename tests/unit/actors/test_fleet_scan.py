@@ -16,7 +16,7 @@ from outsourcerer.actors import fleet_own, fleet_rows, fleet_scan, fleet_tail
 from outsourcerer.actors.fleet_git import repository_of
 from outsourcerer.actors.fleet_lines import last_lines
 from outsourcerer.actors.fleet_panes import Panes, Place, servers
-from outsourcerer.actors.fleet_processes import Look, Running, busy_share
+from outsourcerer.actors.fleet_processes import Look, Running, busy_share, packaged_version
 from outsourcerer.actors.fleet_scan import Scanner
 from outsourcerer.actors.tmux import TmuxError
 from outsourcerer.lanes.screens.model import Screen
@@ -386,6 +386,36 @@ def test_what_a_session_asks_on_its_screen_is_seen(machine, monkeypatch, wanted,
     if state == "waiting":
         assert row["evidence"].startswith("its screen asks: ")
         assert row["needs_you"]
+
+
+def test_a_question_that_gemini_does_not_write_down_is_seen_on_its_screen(machine, monkeypatch):
+    content = json.loads((RECORDED.parent / "screens" / "gemini-0.61.0-2026-11-30.json").read_text())
+    kept = next(one for one in content["screens"] if one["expect"]["state"] == "waiting-approval")
+    shown = Screen(
+        lines=tuple(kept["lines"]), cursor=tuple(kept["cursor"]), title=kept["title"], alternate=kept["alternate"]
+    )
+    monkeypatch.setattr(FakePane, "shown", shown)
+    monkeypatch.setattr("outsourcerer.actors.fleet_panes.Tmux", FakePane)
+    package = machine.user / "node_modules" / "@google" / "gemini-cli"
+    (package / "bundle").mkdir(parents=True)
+    (package / "bundle" / "gemini.js").write_text("")
+    (package / "package.json").write_text(json.dumps({"name": "@google/gemini-cli", "version": "0.61.0"}))
+    (machine.user / ".gemini").mkdir()
+    (machine.user / ".gemini" / "projects.json").write_text(json.dumps({"projects": {"/w/repo": "proj"}}))
+    machine.put("gemini", "a", written("gemini", TASK, ("say", "I will write.")))
+    FakeLook.programs = {50: ("gemini", ("node", str(package / "bundle" / "gemini.js")), "/w/repo")}
+    row = machine.rows()["gemini:s-gemini"]
+    assert (row["state"], row["version"]) == ("idle", "0.61.0")
+    assert "not written down" in row["evidence"]
+    monkeypatch.setattr(fleet_scan.Panes, "of", lambda *_: Place("/s", "%1", "main:0.0"))
+    row = machine.rows()["gemini:s-gemini"]
+    assert (row["state"], row["evidence"].startswith("its screen asks: ")) == ("waiting", True)
+
+
+@pytest.mark.parametrize("content", ["{", "[]", '{"name": "other", "version": "1"}', '{"name": 7}', "\x00"])
+def test_a_package_that_is_not_the_tool_s_tells_no_version(tmp_path, content):
+    (tmp_path / "package.json").write_text(content)
+    assert packaged_version(str(tmp_path / "gemini.js"), "gemini") is None
 
 
 def test_only_sockets_of_our_own_are_tmux_servers(tmp_path):
