@@ -74,7 +74,7 @@ class _Blocks:
         self._first = True
 
     def is_prose(self, line: str) -> bool:
-        """Tell whether the next line is prose: in no fence, front matter, literal or tag of code, not indented as such."""
+        """Tell whether the next line is prose: in no fence, front matter, literal or tag, and not indented as code."""
         body = _QUOTE.sub("", line, count=1)
         first, self._first = self._first, False
         if self._closing and not (self._quoted and body == line):
