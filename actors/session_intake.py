@@ -119,7 +119,7 @@ def preview_session(
     return found if isinstance(found, Refused) else with_verdict(found.plan, found.dispatch)
 
 
-def _decide(  # noqa: C901, PLR0911 - one refusal after the other
+def _decide(  # noqa: C901, PLR0911, PLR0912 - one refusal after the other
     request: SessionRequest, home: Home, registry: Registry, models: ModelBook | None, limits: LimitBook | None
 ) -> SessionDraft | Refused:
     if not hasattr(os, "fork"):
