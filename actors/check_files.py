@@ -36,8 +36,10 @@ Look = Mapping[str, str]
 def look_at_check(command: str, cwd: str, guard: Sequence[str] = ()) -> Look:
     """Return every file that the check is known to consist of. Blocks; bounded in number. Never raises."""
     parts = parts_of(command)
-    named = [_place(cwd, word) for word in (*parts.words, *guard)]
-    folders = [path for path in named if os.path.isdir(path) and _below(cwd, path)]  # noqa: PTH112 - a plain look
+    named = [_place(cwd, word) for word in (*guard, *parts.words)]
+    # A folder that a command names elsewhere is not its tests; one that a person names is meant, wherever it is.
+    folders = [path for path in named if _below(cwd, path) or path in named[: len(guard)]]
+    folders = [path for path in dict.fromkeys(folders) if os.path.isdir(path)]  # noqa: PTH112 - a plain look
     found: dict[str, str] = {}
     files: list[Iterable[str]] = [named, (_place(cwd, name) for name in parts.files)]
     files += [_walk(folder, ("*",)) for folder in folders]

@@ -40,6 +40,9 @@ def start(  # noqa: PLR0913, PLR0917 - the parts of a request
         "allow_check_edits": flags.get("allow_check_edits"),
         **given,
     }
+    for one in terms.get("guard") or ():
+        if not os.path.exists(os.path.join(str(common["cwd"]), one)):  # noqa: PTH110, PTH118 - no pathlib here
+            raise click.UsageError(f"--guard {one!a} is not there: it would guard nothing.")
     minutes = flags["max_minutes"]
     limits = {
         "laps": flags["laps"],

@@ -57,6 +57,17 @@ def test_files_of_a_check(project):
     assert look_at_check("make", str(project / "nowhere")) == {}
 
 
+def test_what_a_person_guards_is_known_wherever_it_is(project):
+    place = project / "work"
+    place.mkdir()
+    for guard in ("../tests", str(project / "tests"), ".."):
+        before = look_at_check("grep x ../app.py", str(place), (guard,))
+        (project / "tests" / "data.txt").write_text(guard)
+        after = look_at_check("grep x ../app.py", str(place), (guard,))
+        assert changes(before, after) == (str(project / "tests" / "data.txt"),)
+    assert look_at_check("grep -r x ../tests", str(place)) == {}
+
+
 def test_a_change_is_seen_and_a_dependency_is_none(project):
     before = look_at_check("npm test; pytest tests", str(project))
     (project / "package.json").write_text('{"scripts": {"test": "jest"}, "dependencies": {"a": "1"}}')
