@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -94,8 +95,12 @@ def _begun(options: Globals, reach: Reach, words: tuple[str, ...], flags: dict[s
         return folder, record
     os.environ["OSRC_WORKTREE_BASE"] = record["base"]  # all of them begin at one commit
     common["environment"] = environment()
-    crewing.take_group(reach, common, made, number, group_id)
-    keep_tries(folder, record)
+    keep_tries(folder, record)  # first: tries that nobody could judge must not run
+    try:
+        crewing.take_group(reach, common, made, number, group_id)
+    except CliError:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
     if not options.quiet:
         say(f"{group_id}: {number} tries; osrc best-of --resume {group_id} goes on if this command ends")
     return folder, record
