@@ -48,6 +48,8 @@ DIFF_S = 60.0
 NEW_FILES, NEW_BYTES = 30, 8192
 """So many new files are shown to an advisor, and so much of each."""
 _TRY_AGAIN = frozenset({RefusalCode.STOPPING, RefusalCode.SUPERVISOR_BUSY})
+_NO_CONVERSATION = frozenset({RefusalCode.VERB_UNSUPPORTED, RefusalCode.NO_RESULT, RefusalCode.LANE_CONFLICT})
+"""Why a conversation can't go on: its lane can't, it named none, or it ran elsewhere. Then one is begun."""
 _WORKS = (Role.BUILD, Role.WRITE)
 
 
@@ -80,6 +82,8 @@ class LoopWork:
             prompt = self._prompt(record, step, folder)
             request = request_for(record, common, step, prompt=prompt, before=before, timeout_s=left)
             reply = self.desk.submit(request)
+            if isinstance(reply, Refused) and request.continues and reply.code in _NO_CONVERSATION:
+                reply = self.desk.submit(request.model_copy(update={"continues": None}))
         except StateError as error:
             return Launched(step.number, refused=_refused(step, error.refusal))
         if isinstance(reply, Refused):

@@ -125,7 +125,18 @@ def test_other_shapes(home: Supervised) -> None:
 
 
 def test_in_a_work_tree_of_its_own(home: Supervised) -> None:
-    words = ("verify", "--lane", "fake", "--worktree", "--check", "sh check.sh", "--", steps(*LAP))
+    # The fake lane can't go on with a conversation: each lap is asked anew.
+    words = (
+        "verify",
+        "--lane",
+        "fake",
+        "--worktree",
+        "--keep-conversation",
+        "--check",
+        "sh check.sh",
+        "--",
+        steps(*LAP),
+    )
     refused = home.osrc("loop", *words)
     assert (refused.returncode, b"in no git repository" in refused.stderr) == (1, True), shown(refused)
     repository(home.work, files={"check.sh": COUNT, "a.txt": "one\n"})
