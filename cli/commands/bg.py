@@ -63,7 +63,7 @@ def detach_request(options: Globals, reach: Reach, request: dict[str, Any], *, d
         say(leaves)
     if not options.quiet:
         say(banner(plan))
-        say(f"watch it: osrc watch {job_id}   wait: osrc wait {job_id}   answer: osrc result {job_id}")
+        say(f"watch it: osrc watch {job_id}\nwait:     osrc wait {job_id}\nanswer:   osrc result {job_id}")
     if not reach.in_process:
         supervise(reach.root, quiet=options.quiet)
     _stay(reach, job_id)
