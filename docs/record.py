@@ -24,7 +24,7 @@ from rich.terminal_theme import MONOKAI
 from rich.text import Text
 
 HERE = Path(__file__).parent
-COLUMNS = 100
+COLUMNS = 106
 MOST_LINES = 60
 LIMIT_S = 300
 COMMANDS = (

@@ -52,16 +52,14 @@ def lane_lines(rows: Sequence[tuple[str, ...]], width: int | None) -> list[str]:
     head = ("LANE", "READY", "VERSION", "VERBS", "COST", "FIX")
     if width is None:
         return columns([head, *rows])
-    room, indents = max(width - 1, 20), {"initial_indent": "    ", "subsequent_indent": "         "}
+    room = max(width - 1, 20)
     short = columns([head[:4], *(row[:4] for row in rows)])
     lines = [short[0]]
     for line, row in zip(short[1:], rows, strict=True):
         lines.append(line)
         for name, words in (("cost", row[4]), ("fix", row[5])):
             if words != "-":
-                lines += wrap(
-                    f"{name}: {words}", max(width - 1, 20), initial_indent="    ", subsequent_indent="         "
-                )
+                lines += wrap(f"{name}: {words}", room, initial_indent=" " * 4, subsequent_indent=" " * 9)
     return lines
 
 
