@@ -129,8 +129,7 @@ class Near(click.Choice[Any]):
         except click.BadParameter as error:
             from .spelling import meant  # noqa: PLC0415 - only on the way to an error
 
-            error.message += meant(str(value), [str(choice) for choice in self.choices])
-            raise
+            self.fail(error.message + meant(str(value), [str(choice) for choice in self.choices]), param, ctx)
 
 
 def _complete(parameters: list[click.Parameter]) -> None:

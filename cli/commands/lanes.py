@@ -33,12 +33,12 @@ def _table(options: Globals) -> None:
         rows = [_object(lane, state) for lane, state in zip(found, ready, strict=True)]
         answer_json({"lanes": rows, "problems": problems})
         return
-    rows = []
+    table: list[tuple[str, ...]] = []
     for lane, state in zip(found, ready, strict=True):
         verbs = " ".join(verb.value for verb in Verb if verb in lane.verbs)
         version = (state.version or "-") + ("" if state.tested in (None, True) else " (untested)")
-        rows.append((lane.name, state.level.value, version, verbs, lane.billing.words, state.fix or "-"))
-    answer("\n".join(lane_lines(rows, output_width())))
+        table.append((lane.name, state.level.value, version, verbs, lane.billing.words, state.fix or "-"))
+    answer("\n".join(lane_lines(table, output_width())))
     for problem in problems:
         say(f"problem: {problem}")
 
