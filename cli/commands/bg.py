@@ -29,6 +29,8 @@ def bg(options: Globals, /, words: tuple[str, ...], **flags: Any) -> int:  # noq
     VERB is run (the default), explore, research, edit or yolo.
 
     TASK is one argument in quotes, - for stdin, or --task-file F. Text after -- is never an option.
+
+    Next: osrc watch ID or osrc wait ID, then osrc result ID; osrc cancel ID ends it.
     """
     verb = "run"
     if words and words[0] in _VERBS:

@@ -117,6 +117,8 @@ def verify(options: Globals, /, words: tuple[str, ...], **flags: Any) -> int:  #
 
     The check runs outside the model, once before anything is done and once after each lap; what it printed goes into
     the next lap. The state is on stdout: success, blocked, max_turns, max_time, max_usd or canceled.
+
+    Next: osrc loop status shows its laps, osrc loop resume LOOP goes on with higher bounds.
     """
     given = {"keep_conversation": flags["keep_conversation"]}
     return looping.start(options, "verify", flags["verb"], words, flags, given)

@@ -60,6 +60,8 @@ def start(options: Globals, /, words: tuple[str, ...], **flags: Any) -> int:  # 
     """Start a session, and give it TASK when it is ready. Its name is on stdout.
 
     Waits until it is up and has taken the task. Exit code 2: it was recorded, but that was not seen in time.
+
+    Next: osrc session read NAME, osrc session send NAME "...", osrc session stop NAME.
     """
     task = read_task(words, None) if words else None
     reach = Reach(options)
