@@ -23,7 +23,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from packaging.metadata import ExceptionGroup as Invalid
 from packaging.metadata import Metadata
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -173,7 +172,7 @@ def check_metadata(raw: bytes, root: Path = ROOT) -> list[str]:
     """As an index would take it: valid, of this version, with a README that it can show."""
     try:
         told = Metadata.from_email(raw, validate=True)
-    except Invalid as error:
+    except ExceptionGroup as error:
         return [f"metadata: {one}" for one in error.exceptions]
     found = []
     if (told.name, str(told.version)) != ("outsourcerer", version_of(root)):
