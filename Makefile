@@ -15,7 +15,7 @@ DEMO_TASK := Explain in two sentences what a compiler does.
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help demo test lint format types layers docs docs-check site bench dist check clis clean
+.PHONY: help demo test lint format types layers docs docs-check site bench dist check clis clean classifier
 
 help:
 	@echo 'make demo    set up .venv and run a real job on the embedded model'
@@ -73,6 +73,9 @@ dist: $(VENV)/dev.stamp
 	$(PY) tests/distributions.py $(ARGS)
 
 check: lint types layers docs-check test
+
+classifier: $(VENV)/dev.stamp
+	$(PY) tests/train_classifier.py
 
 # The real claude and codex, which tests/e2e drives where they are installed.
 clis:

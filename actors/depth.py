@@ -26,6 +26,6 @@ def check_depth(environment: Mapping[str, str], settings: Settings) -> int | Ref
         return Refused(
             code=RefusalCode.RECURSION,
             message=f"this is a delegate already (depth {word[:20]!r} of at most {most}): it may not delegate further",
-            hint="OUTSOURCERER_MAX_DEPTH=2 allows one level more",
+            hint="do the work here; whoever began it may allow one level more (osrc config set max_depth)",
         )
     return int(word)

@@ -11,16 +11,13 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, assert_never
 
 from ..lanes.contract import Lane
-from ..lanes.evidence import Evidence
-from ..lanes.grants import MCP_FILE
 from ..lanes.outcome import Verdict
 from ..lanes.walls import guarded
-from ..messages.facts import Fact, JobEnded
+from ..messages.facts import Fact
 from ..messages.internal import (
     CancelJob,
     CostSettled,
     FactsCommitted,
-    JobFinished,
     LimitSettled,
     OutputArrived,
     OutputDrained,
@@ -38,25 +35,22 @@ from ..messages.vocabulary import JobState
 from ..state import job_machine as machine
 from ..state.attempts import put_in_place
 from ..state.errors import StateError
-from ..state.job_folder import EVENTS, LAUNCH, ExitRecord, JobFolder
+from ..state.job_folder import EVENTS, ExitRecord, JobFolder
 from ..state.job_machine import JobMachine, ProcessState
-from ..state.records import apply
 from ..state.watchdog import Cause
 from .answer_file import AnswerFile
 from .attempt import claim_attempt, resume, state_of
 from .base import log
 from .hop import HopFound
-from .job_cost import reckoned, settle_cost
-from .job_end import CANCELED, answer_of, ended_fact, failed, limit_note, remember_refusal, session_note, verdict_on
-from .job_facts import facts_of, gauges_of, progress_of
+from .job_closing import SWEEP_GRACE_S, ClosingJob
+from .job_end import CANCELED, failed
+from .job_facts import facts_of, progress_of
 from .job_figures import figures
-from .job_guard import breach, compare_tree, sentences
 from .job_hop import Hopping, SettleDue
 from .job_launch import CLAIM_AFTER_S, LaunchingJob
 from .job_moves import MovingJob
 from .job_output import Heard, JobOutput, meaning
 from .job_terms import cause_of, load_watch, policy_of, save_watch, task_of
-from .job_tree import settle_tree
 from .journal import Append
 from .limit_book import Hindrance
 from .recalling import recall
@@ -66,17 +60,13 @@ from .tree_work import Seen, end_in_background, look_in_background
 
 LAUNCH_TICK_S = 1.0
 LEAVING_TICK_S = 0.25
-LEAVING_S = 8.0
-"""How long a shim may take to end what its delegate left behind."""
-SWEEP_GRACE_S = 0.5
-"""How long what a delegate left behind has between TERM and KILL."""
 SAVE_WATCH_S = 30.0
 """How often the watchdog's place is kept: what a killed supervisor may forget of a delegate's silence."""
 MARKER_FACTS = 200
 """Most progress markers of one job that are journalled."""
 
 
-class Job(LaunchingJob, MovingJob):
+class Job(LaunchingJob, MovingJob, ClosingJob):
     """See the module."""
 
     def __init__(self, *, record: JobRecord, services: Services, epoch: int, fresh: bool, **common: Any) -> None:  # noqa: ANN401  the base class's
@@ -408,124 +398,6 @@ class Job(LaunchingJob, MovingJob):
     def _exit_noticed(self) -> None:
         if self._exit_seen_at is None:
             self._step(machine.Exited())
-
-    def _judge_if_complete(self) -> None:
-        """Give the verdict once all output is read and the shim has cleaned up, or had time to."""
-        if self._exit_seen_at is None or not self._drained or self._ended or self._judged is not None:
-            return
-        if not self._shim_gone:
-            self._await_the_shim()
-            return
-        if self._trees_awaited():
-            return
-        assert self._output is not None and self.lane is not None  # noqa: S101, PT018  it was drained
-        self._exit_recorded()
-        found = self._exit
-        status = found.status if found is not None else ExitStatus(lost=True)
-        if found is not None and found.damaged:
-            self._notes.append("the exit record was damaged and set aside")
-        if found is not None and found.at is not None and self.record.accepted_at <= found.at:
-            self._ended_at = min(found.at, self.services.clock.now().wall)
-        self._output.finish(status)
-        broken: Sequence[str] = ()
-        if self._compared is not None:
-            self._notes += sentences(self._compared)
-            broken = breach(self._compared)
-        self._notes += self._settled.sentences if self._settled is not None else ()
-        cause = self.machine.cause
-        verdict = verdict_on(self._output.evidence, status, cause, self.lane, self.record.verb, breach=broken)
-        limit = limit_note(self._output.evidence.turn, self.services.clock.now().wall)
-        if limit is not None:
-            self._notes.append(limit)
-        self._step(machine.Judged(verdict.state))
-        self._judged = (verdict, status)
-        evidence = self._output.evidence
-        self._tell_gauges(evidence)
-        asked = cause is not Cause.CANCEL and settle_cost(self.record, self.lane, evidence, self.services, self.handle)
-        if not asked:
-            self._cost = self._cost or reckoned(self.record, evidence, self.services)
-            self._conclude_judged()
-
-    def _tell_gauges(self, evidence: Evidence) -> None:
-        if gauges := gauges_of(self.record, evidence, self._ended_at):
-            self._journal(gauges)
-
-    def _trees_awaited(self) -> bool:
-        """Have the work tree compared, and the job's own seen to; whether that is still to be told."""
-        compares = self._promised and self._compared is None
-        settles = self.record.worktree is not None and self._settled is None
-        if compares and not self._comparing:
-            self._comparing = True
-            compare_tree(self.folder, self.handle)
-        if settles and not self._settling:
-            self._settling = True
-            settle_tree(self.record, self.folder, self.handle)
-        return compares or settles
-
-    def _conclude_judged(self, *, move: bool = True) -> None:
-        """Look for another attempt where the lane failed the job; else this was the end."""
-        if self._judged is None:
-            return
-        verdict, status = self._judged
-        evidence = self._output.evidence if self._output is not None else None
-        looks = move and evidence is not None and self.lane is not None and not self._stop_when_ended
-        if looks and self._hopping.begin(self.record, verdict, evidence, self.lane):
-            return
-        self._conclude(verdict, status)
-
-    def _await_the_shim(self) -> None:
-        """Let the shim end what the delegate left behind; do it here where it can't, or has not said that it did."""
-        waited_s = self.services.clock.now().mono - (self._exit_seen_at or 0.0)
-        if state_of(self.record.shim) is not ProcessState.GONE and waited_s < LEAVING_S:
-            self._schedule()
-        elif not self._sweeping:
-            self._sweeping = True
-            end_in_background(self.handle, self.record, SWEEP_GRACE_S)
-
-    def _conclude(self, verdict: Verdict, status: ExitStatus | None = None) -> None:
-        """Write the result, journal the end, and leave once that is on disk."""
-        self._ended = True
-        evidence = self._output.evidence if self._output is not None else None
-        if self._survivors:
-            self._notes.append(f"still running after the end: {', '.join(map(str, self._survivors))}")
-        trouble = self._answer.write(answer_of(evidence, self.record.marker_id, self._notes))
-        if trouble is not None:
-            self._notes.append(f"the result could not be written at once: {trouble}")
-        remember_refusal(self.record, verdict, self.lane, self.services.home)
-        self.folder.discard(MCP_FILE)  # it may hold keys, and nobody needs them now
-        if (way_on := session_note(self.record, verdict, self.lane, evidence)) is not None:
-            self._notes.append(way_on)
-        ended = ended_fact(
-            self.record,
-            verdict,
-            status,
-            evidence=evidence,
-            cost=self._cost,
-            notes=self._notes,
-            ended_at=self._ended_at,
-        )
-        self._journal([ended], lambda: self._leave(ended))
-
-    def _leave(self, ended: JobEnded) -> None:
-        self.record = apply(self.record, ended, self.services.clock.now().wall) or self.record
-        self._write_meta()
-        self.folder.empty(LAUNCH)  # where no shim came to read it; it may hold keys
-        self._let_go()
-        if self.parent is not None:
-            lost = ended.exit_status is not None and ended.exit_status.lost
-            self.parent.tell(JobFinished(job_id=self.record.job_id, lost=lost))
-        self._left = True
-        self._leave_when_written(TickDue())
-
-    def _leave_when_written(self, message: object) -> None:
-        """Leave, once there was room for the final message."""
-        if not self._left or not isinstance(message, TickDue):
-            return
-        due_s = self._answer.retry_in_s()
-        if due_s is None:
-            self.finished()
-        else:
-            self._tick = self.services.clock.later(due_s, self.handle, TickDue())
 
     # --- small things
 

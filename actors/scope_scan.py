@@ -22,6 +22,7 @@ FOUND_MOST = 50
 
 _PRUNED = frozenset(os.fsencode(name) for name in PRUNED)
 _CHECKED_EVERY = 4096
+_PIPE = "pipe that may hand out a secret"
 _GONE = (errno.ENOENT, errno.ENOTDIR)
 
 
@@ -156,7 +157,7 @@ class _Scan:
         kind = credential_kind(parts)
         if kind is None and needs_content(parts):
             head = self._head(path)
-            kind = None if head is None else content_kind(parts, head)
+            kind = content_kind(parts, head) if head is not None else _PIPE if _is_pipe(path) else None
         if kind is not None:
             self._found[shown or path] = kind
 
@@ -196,6 +197,14 @@ class _Scan:
 def _within(path: bytes, folder: bytes) -> bool:
     """Tell whether ``path`` is ``folder`` or lies in it."""
     return path == folder or path.startswith(folder.rstrip(b"/") + b"/")
+
+
+def _is_pipe(path: bytes) -> bool:
+    """Tell whether a name is that of a FIFO: password managers hand secrets out so, to whoever reads."""
+    try:
+        return stat.S_ISFIFO(os.stat(path).st_mode)
+    except OSError:
+        return False
 
 
 def _own(path: bytes) -> bool:

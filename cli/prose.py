@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import stat
 from collections.abc import Iterable, Iterator
@@ -66,6 +67,8 @@ def examine(paths: Iterable[str], *, write: bool, aggressive: bool) -> Iterator[
         if os.path.isdir(path):  # noqa: PTH112 - a name may hold any bytes
             for found in _below(path):
                 yield _one(found, write=write, aggressive=aggressive)
+        elif not os.path.lexists(path):
+            yield Refusal(path, os.strerror(errno.ENOENT), failed=True)
         elif not is_prose(path):
             yield Refusal(path, "not prose: its name says that it is something else", failed=False)
         else:

@@ -62,7 +62,9 @@ _VEHICLE_WORDS: Mapping[str, tuple[str, ...]] = {
     "claude": ("ccnative",),
     "codex": ("cxnative",),
 }
-_ADDRESS = re.compile(r"https?://[^\s\"'{},;]{1,2048}")
+_SCHEME = r"(?:https?|wss?|grpcs?|tcp|ftps?|sftp|ssh|socks[45]?[ah]?)://"
+_SERVER = re.compile(_SCHEME, re.IGNORECASE)
+_ADDRESS = re.compile(rf"{_SCHEME}[^\s\"'{{}},;]{{1,2048}}", re.IGNORECASE)
 _WORD_LIMIT = 16 * 1024
 _CLOUD_MODELS = (":cloud", "-cloud")
 """How Ollama names the models that its server hands on to its own cloud."""
@@ -98,7 +100,7 @@ def leaving(
             return Leaving(to=road.to)
         return Leaving(to=f"{host_of(other)} (as your environment says)")
     for address in (*((server,) if server else ()), *addresses):
-        if address.startswith(("http://", "https://")) and not is_loopback(address):
+        if _SERVER.match(address) and not is_loopback(address):
             return Leaving(to=host_of(address), why=f"its server {host_of(address)} is not on this machine")
     if model is not None and "server" in lane.needs and model.lower().endswith(_CLOUD_MODELS):
         return Leaving(to="Ollama's cloud", why=f"{model} is a model that its server runs in the cloud")

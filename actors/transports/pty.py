@@ -27,6 +27,8 @@ from .version import VersionAsked
 from .viewers import Viewers
 
 _READ = 65536
+_RECORD_S = 20.0
+"""How long the answer of a turn that looks over is waited for in the record."""
 _BUSY_LOOK_S, _CALM_LOOK_S, _REST_LOOK_S = 0.05, 0.25, 2.0
 _WAIT_S = 1.0
 _SAVE_S = 0.5
@@ -63,6 +65,8 @@ class PtyEngine:
         self._saved_at = 0.0
         self._silent = False
         """Its output has come to its end."""
+        self._rested_at: float | None = None
+        """Since when a turn looks over whose answer its record does not have."""
 
     # --- life
 
@@ -323,7 +327,10 @@ class PtyEngine:
         found = conduct.found
         if found is None:
             return
-        if conduct.turn_running and was_running and conduct.state is State.IDLE:
+        over = conduct.turn_running and was_running and conduct.state is State.IDLE
+        if not over:
+            self._rested_at = None
+        if over and not self._record_is_due():
             conduct.turn_running = False
             record = self._record
             answer = record.answer() if record is not None else None
@@ -333,6 +340,14 @@ class PtyEngine:
             self._save_screen()
         elif conduct.turn_running and conduct.state in ASKING:
             self._text.progress(found.body)
+
+    def _record_is_due(self) -> bool:
+        """Whether the CLI's record will have what the screen shows already, or the turn has only begun."""
+        if self._record is None or not self._record.behind():
+            return False
+        now = self._loop.now()
+        self._rested_at = now if self._rested_at is None else self._rested_at
+        return now - self._rested_at < _RECORD_S
 
     def _save_screen(self) -> None:
         """Keep the picture for readers who have no holder to ask."""

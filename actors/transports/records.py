@@ -16,6 +16,8 @@ from .engine import SessionEvent
 _POLL_S = 0.2
 _PRESENCE_LIMIT = 64 * 1024
 _PIECE = 1 << 20
+_STOPPED = "[Requestinterruptedbyuser"
+"""How the text begins, without its blanks, that stands for an interruption."""
 
 
 class Record:
@@ -32,6 +34,8 @@ class Record:
         self._tail: Tail | None = None
         self._expected: str | None = None
         self._said: list[str] = []
+        self._stopped = False
+        """Whether the turn of that text was interrupted."""
         self._model: str | None = None
         self._told: tuple[str | None, str | None] = (None, None)
         self._session: str | None = None
@@ -39,7 +43,12 @@ class Record:
     def expect(self, text: str) -> None:
         """A text is about to be sent: it is looked for from here on."""
         self._refresh()
-        self._expected, self.has_expected, self._said = squeezed(text), False, []
+        self._expected, self.has_expected, self._said, self._stopped = squeezed(text), False, [], False
+
+    def behind(self) -> bool:
+        """Whether it has the expected text and nothing after it: 2.1.332 draws an answer before it writes it down."""
+        self._refresh()
+        return self.has_expected and not self._said and not self._stopped
 
     def poll(self, now: float) -> None:
         """Look again, unless that was just done."""
@@ -105,6 +114,8 @@ class Record:
             if self._expected is not None and text and text == self._expected:
                 self.has_expected = True
                 self._said = []
+            elif text.startswith(_STOPPED):
+                self._stopped = True
         elif entry.get("type") == "assistant":
             model = message.get("model")
             if isinstance(model, str) and not model.startswith("<"):

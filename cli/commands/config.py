@@ -8,6 +8,7 @@ import click
 
 from ...state.settings import SETTINGS, Row, Settings, config_file, read_config
 from ..errors import CliError
+from ..in_delegate import refuse_delegate
 from ..options import Command, Globals, Group
 from ..output import answer, answer_json
 from ..render.table import columns
@@ -65,6 +66,7 @@ def set_value(options: Globals, key: str, value: str | None, unset: bool) -> Non
         raise click.UsageError("Give a value, or --unset.")
     if value is not None and not value.isprintable():
         raise CliError("bad_config", f"the value of {key} holds characters that can't be kept: {value!a}")
+    refuse_delegate("change settings")
     from ...state.settings_file import set_in_config  # noqa: PLC0415 - only to write
 
     name = _known(key)

@@ -9,12 +9,11 @@ import click
 
 from ...state import consent as kept
 from ...state.consent import Consent
-from ..errors import CliError
+from ...state.settings import Settings, config_file, read_config
+from ..in_delegate import refuse_delegate
 from ..options import Command, Globals, Group
 from ..output import answer, answer_json
 from ..place import full_home
-
-_DEPTHS = ("OUTSOURCERER_DEPTH", "OSRC_DEPTH")
 
 
 @click.group(cls=Group)
@@ -28,12 +27,24 @@ def status(options: Globals) -> None:
     """Say whether consent was given, by whom, when and how."""
     home = full_home(os.environ, options.home)
     found = kept.read_consent(home)
+    place = config_file(os.environ)
+    ack, origin = cloud_ack(Settings.load(os.environ, read_config(place), source=place))
     if options.json:
-        answer_json({"granted": found is not None, "path": str(kept.consent_file(home)), **_object(found)})
-    elif found is None:
-        answer("no consent: cloud lanes are refused; osrc consent grant agrees")
+        setting = None if ack is None else {"cloud_ack": ack, "origin": origin}
+        shown = {"granted": found is not None, "path": str(kept.consent_file(home)), **_object(found)}
+        answer_json({**shown, "in_force": holds(ack, found), "setting": setting})
+        return
+    kept_words = (
+        f"granted at {found.at} by {found.by} ({found.how}); osrc consent revoke takes it back"
+        if found
+        else "no consent"
+    )
+    if ack is False:
+        answer(f"cloud lanes are refused by {origin}, whatever was agreed to ({kept_words})")
+    elif found is None and ack:
+        answer(f"none is kept yet, but {origin} agrees with the first work for a cloud lane")
     else:
-        answer(f"granted at {found.at} by {found.by} ({found.how}); osrc consent revoke takes it back")
+        answer(kept_words if found else "no consent: cloud lanes are refused; osrc consent grant agrees")
 
 
 @consent.command("grant", cls=Command)
@@ -61,11 +72,16 @@ def revoke(options: Globals) -> None:
         answer("revoked: what runs goes on, nothing new leaves" if had else "there was no consent to take back")
 
 
-def refuse_delegate(doing: str) -> None:
-    """Raise CliError inside a delegate: what a person decides, no delegate decides for them."""
-    name = next((name for name in _DEPTHS if os.environ.get(name, "0").strip() not in ("", "0")), None)
-    if name is not None:
-        raise CliError("recursion", f"a delegate runs this ({name} is set): it may not {doing}", "do it yourself")
+def cloud_ack(settings: Settings) -> tuple[bool | None, str]:
+    """Return what the setting ``cloud_ack`` says (None: nothing), and where it comes from."""
+    if not settings.is_set("cloud_ack"):
+        return None, ""
+    return settings.flag("cloud_ack"), settings.origin("cloud_ack")
+
+
+def holds(ack: bool | None, found: Consent | None) -> bool:
+    """Tell whether work may leave: the setting says no over everything, and yes where nothing is kept."""
+    return (found is not None or bool(ack)) and ack is not False
 
 
 def _object(found: Consent | None) -> dict[str, object]:

@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from ..errors import CliError
+from ..in_delegate import refuse_delegate
 from ..options import Command, Duration, Globals, Group
 from ..output import answer, answer_json
 from ..place import full_home, read_supervisor_file
@@ -45,6 +46,7 @@ def start(options: Globals, /, **given: Any) -> None:  # noqa: ANN401 - click's 
 
     Without any of them those that were known are woken. A webhook is signed with OSRC_HEARTBEAT_WEBHOOK_SECRET.
     """
+    refuse_delegate("say who is woken")
     names = {"cadence": "heartbeat_cadence", "digest": "heartbeat_wake_digest"}
     said = {names.get(key, f"heartbeat_{key}"): _word(value) for key, value in given.items() if value not in (None, "")}
     if not given["desktop"]:
@@ -65,6 +67,7 @@ def watch(options: Globals, said: dict[str, str]) -> None:
 @click.pass_obj
 def stop(options: Globals) -> None:
     """Wake nobody until it is started again. Jobs and sessions go on, and osrc bearings still shows them."""
+    refuse_delegate("say who is woken")
     _ask(options, {"kind": "heartbeat.stop"})
 
 

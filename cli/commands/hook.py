@@ -12,6 +12,7 @@ from typing import Any
 import click
 
 from .. import exit_codes
+from ..in_delegate import in_delegate
 from ..options import Command, Globals
 from ..output import answer, flush
 
@@ -22,7 +23,6 @@ CHARS = 3000
 """A hook's words go into the session's context: few of them."""
 
 INPUT_LIMIT = 1 << 20
-_DEPTHS = ("OUTSOURCERER_DEPTH", "OSRC_DEPTH")
 
 
 @click.command(cls=Command)
@@ -39,7 +39,7 @@ def hook(options: Globals, event: str) -> int:
     guard.daemon = True
     guard.start()
     try:
-        if not any(os.environ.get(name, "0").strip() not in ("", "0") for name in _DEPTHS):
+        if in_delegate() is None:
             words = _session_start(options) if event == "session-start" else _stop(options)
             if words:
                 answer(words)

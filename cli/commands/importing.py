@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from ..errors import CliError
+from ..in_delegate import refuse_delegate
 from ..options import Command, Globals
 from ..output import answer, answer_json, say
 from ..place import full_home
@@ -28,6 +29,8 @@ def import_(options: Globals, folder: str | None, really: bool) -> int:
     """
     from .. import importing  # noqa: PLC0415 - loads the lanes' tables
 
+    if really:
+        refuse_delegate("take it over")
     home = full_home(os.environ, options.home)
     place = home.root if folder is None else Path(os.path.abspath(os.path.expanduser(folder)))  # noqa: PTH100,PTH111 - words of a shell
     if not place.is_dir():

@@ -12,6 +12,7 @@ import click
 from ..budgets import budgets
 from ..errors import CliError
 from ..gauges import gauge_name, gauge_source, gauge_words, gauges
+from ..in_delegate import refuse_delegate
 from ..options import Command, Globals, Group
 from ..output import answer, answer_json
 from ..reach import Reach
@@ -103,12 +104,13 @@ def budget(options: Globals, amount: tuple[float | None, str] | None) -> None:
     models cost no cash. It is kept in config.toml (budget_day, budget_job).
     """
     if amount is not None:
+        refuse_delegate("change budgets")
         from ...state.settings import config_file  # noqa: PLC0415 - only to write
         from ...state.settings_file import set_in_config  # noqa: PLC0415 - as above
 
         money, per = amount
         for key in ("day", "job") if per == "both" else (per,):
-            set_in_config(config_file(os.environ), f"budget_{key}", None if money is None else f"{money:g}")
+            set_in_config(config_file(os.environ), f"budget_{key}", None if money is None else _plain(money))
     from ...state.reader import Reader  # noqa: PLC0415 - not for the other commands
 
     with Reader(f"{Reach(options).root}/state.db") as reader:
@@ -135,6 +137,7 @@ def clear(options: Globals, lane: str | None, model: str | None, everything: boo
 
 
 def _change(options: Globals, body: dict[str, Any]) -> dict[str, Any]:
+    refuse_delegate("change limits")
     reach = Reach(options)
     try:
         return reach.request(body)
@@ -188,11 +191,21 @@ def _print(options: Globals, state: dict[str, Any]) -> None:
 
 def _budget_row(row: dict[str, Any]) -> tuple[str, str, str, str]:
     if row["per"] == "job":
-        return "cash of a job", f"at most ${row['usd']:.2f}", "", row["origin"]
+        return "cash of a job", f"at most {_bound(row['usd'])}", "", row["origin"]
     least = "at least " if row["unknown_runs"] else ""
     why = f"{row['unknown_runs']} runs cost what nobody knows; " if row["unknown_runs"] else ""
-    state = f"{least}~${row['spent_usd']:.4g} of ${row['usd']:.2f}"
+    state = f"{least}~${row['spent_usd']:.4g} of {_bound(row['usd'])}"
     return "cash of a day", state, _until(row["resets_at"], time.time()), f"{why}{row['origin']}"
+
+
+def _plain(usd: float) -> str:
+    """Return an amount as it was written: rounded, a bound would be another one."""
+    return f"{usd:.4f}".rstrip("0").rstrip(".")
+
+
+def _bound(usd: float) -> str:
+    """Return a bound in words, to the hundredth of a cent where it has some."""
+    return f"${usd:.2f}" if round(usd, 2) == usd else f"${usd:.4f}"
 
 
 def _reset(gauge: dict[str, Any], now: float) -> str:

@@ -7,6 +7,7 @@ import os
 import click
 
 from ...state import driving_mode as kept
+from ..in_delegate import refuse_delegate
 from ..options import Command, Globals
 from ..output import answer, answer_json
 from ..place import full_home
@@ -29,6 +30,8 @@ def mode(options: Globals, word: str | None) -> None:
     propose it first (hybrid).
     """
     home = full_home(os.environ, options.home)
+    if word is not None:
+        refuse_delegate("change the driving mode")
     if word is not None and word.lower() == "reset":
         kept.forget_mode(home)
     elif word is not None:

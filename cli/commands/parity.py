@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ..in_delegate import refuse_delegate
 from ..options import Command, Globals
 from ..output import answer, answer_json, say
 from ..place import full_home
@@ -39,6 +40,8 @@ def parity(context: click.Context, /, hosts: tuple[str, ...], named: tuple[str, 
     """
     if sum(map(bool, flags.values())) > 1:
         raise click.UsageError("--dry-run, --undo and --status are three different things.")
+    if not (flags["dry_run"] or flags["status"]):
+        refuse_delegate("change your other tools")
     options = context.ensure_object(Globals)
     home = full_home(os.environ, options.home)
     words = _words(context.info_name or "", (*hosts, *named))

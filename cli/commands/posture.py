@@ -15,11 +15,13 @@ from ...state.home import Home
 from ...state.lane_posture import Mark
 from ...state.settings import Settings, config_file, read_config
 from ...state.trusted_lanes import read_trusted, trusted_file
+from ..in_delegate import refuse_delegate
 from ..options import Command, Globals, Group
 from ..output import answer, answer_json
 from ..place import full_home
 from ..render.lines import age
 from ..render.plain import one_line
+from .consent import cloud_ack, holds
 
 _RULES = (
     "protected_paths",
@@ -43,10 +45,11 @@ def status(options: Globals) -> None:
     """Print consent, trusted lanes, the bounds that are in force, and remembered restrictions."""
     home = full_home(os.environ, options.home)
     place = config_file(os.environ)
-    rows = {row.key: row for row in Settings.load(os.environ, read_config(place), source=place).describe()}
+    settings = Settings.load(os.environ, read_config(place), source=place)
+    rows = {row.key: row for row in settings.describe()}
     trusted = read_trusted(trusted_file(os.environ))
     marks = lane_posture.marks(home)
-    agreed, words = _consent(home)
+    agreed, words = _consent(home, settings)
     if options.json:
         answer_json(
             {
@@ -69,6 +72,7 @@ def status(options: Globals) -> None:
 @click.pass_obj
 def reset(options: Globals) -> None:
     """Forget what lanes are remembered to refuse. Consent and settings stay."""
+    refuse_delegate("forget it")
     gone = lane_posture.reset(full_home(os.environ, options.home))
     if options.json:
         answer_json({"forgotten": [{"lane": one.lane, "key": one.key, "value": one.value} for one in gone]})
@@ -76,12 +80,18 @@ def reset(options: Globals) -> None:
         answer("forgotten: " + ("; ".join(map(_said, gone)) or "nothing was remembered"))
 
 
-def _consent(home: Home) -> tuple[bool, str]:
+def _consent(home: Home, settings: Settings) -> tuple[bool, str]:
+    """Return whether work may leave, and why."""
+    ack, origin = cloud_ack(settings)
+    if ack is False:
+        return False, f"cloud lanes are refused by {origin}"
     try:
         found = consents.read_consent(home)
     except StateError as error:
-        return False, error.message
-    return found is not None, f"given at {found.at} by {found.by}" if found else "none: cloud lanes are refused"
+        return bool(ack), error.message + (f"; {origin} agrees" if ack else "")
+    if found is None and ack:
+        return True, f"none is kept yet, but {origin} agrees"
+    return holds(ack, found), f"given at {found.at} by {found.by}" if found else "none: cloud lanes are refused"
 
 
 def _trusted(lanes: Mapping[str, tuple[str, ...]]) -> str:

@@ -8,6 +8,7 @@ import click
 
 from .. import exit_codes
 from ..errors import CliError
+from ..in_delegate import refuse_delegate
 from ..options import Command, Globals, Group
 from ..output import answer, answer_json, say
 from ..plugin_place import SKILL, plugin_root, skill_folder
@@ -39,6 +40,7 @@ def install(options: Globals, to: str | None) -> int:
     A link that leads elsewhere or nowhere is renewed; a real folder of that name is never replaced. To take it
     back, remove the link.
     """
+    refuse_delegate("give your tools a skill")
     link = os.path.join(_folder(to), SKILL)  # noqa: PTH118 - no pathlib in the front end
     there = _linked(link)
     if there is None:

@@ -13,6 +13,7 @@ import click
 
 from .. import statusline
 from ..errors import CliError
+from ..in_delegate import refuse_delegate
 from ..options import Command, Globals, Group
 from ..output import answer, answer_json
 from ..place import full_home, home_root
@@ -33,6 +34,7 @@ def install(options: Globals) -> None:
     """Put the tap before your own status line, which goes on to show what it showed."""
     from ...state.files import write_private  # noqa: PLC0415 - beside its only use
 
+    refuse_delegate("change your status line")
     path = _path()
     settings, raw = _read(path)
     home = full_home(os.environ, options.home)
@@ -52,6 +54,7 @@ def install(options: Globals) -> None:
 @click.pass_obj
 def uninstall(options: Globals) -> None:
     """Take the tap away: your own status line stands as it stood."""
+    refuse_delegate("change your status line")
     path = _path()
     settings, _ = _read(path)
     changed = uninstalled(settings)

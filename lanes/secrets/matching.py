@@ -16,7 +16,8 @@ from .rules import ANCHORED, COUNTED, HIGH, PRIVATE_KEY, PRIVATE_KEY_HEADER, PRI
 
 Confidence = Literal["high", "low"]
 
-_ESCAPED = r"\\[nrtbf]|%[0-9A-Fa-f]{2}|\\u00[0-9a-f]{2}"
+_ESCAPED = r"\\[nrtbf]|%[0-9A-Fa-f]{2}|\\u00[0-9a-f]{2}|\[[0-9;:]{0,16}[mK]"
+"""Escapes that end in what could be a token's character; the last is a terminal's colour (grep puts a K behind it)."""
 _BEFORE = f"(?:^|[^A-Za-z0-9]|{_ESCAPED})"
 """What may stand before a token: what can't be part of one, or such a character escaped."""
 
@@ -156,7 +157,7 @@ def _whole(pattern: str) -> Any:  # noqa: ANN401  google-re2 has no types
 
 def _beginnings() -> Any:  # noqa: ANN401  google-re2 has no types
     """Return the pattern that finds where a token may begin: small, so that it is one quick pass over any text."""
-    plain = {start: re.sub(r"\(\?:[^)]*\)\?|\[[^\]]*\]|[()?:]", "", start) for _, start, _ in HIGH}
+    plain = {start: re.sub(r"\(\?:[^)]*\)\?|[()?:]", "", re.sub(r"\[[^\]]*\]", "x", start)) for _, start, _ in HIGH}
     rare = [start for start, text in plain.items() if len(text) >= 4 and not text.isalnum()]
     weak = [start for start in plain if start not in rare]
     return compiled(f"{_BEFORE}({'|'.join(rare)})|{_BEFORE_WEAK}({'|'.join(weak)})")

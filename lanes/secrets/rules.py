@@ -150,6 +150,11 @@ HIGH: tuple[tuple[str, str, str], ...] = (
 
 ANCHORED: tuple[tuple[str, str, str], ...] = (
     ("asana-token", "[0-9]{16}:[0-9a-f]{32}", "[0-9]/[0-9]{16}(?:/[0-9]{16})?:[0-9a-f]{32}"),
+    (
+        "aws-secret-key",
+        "(?i:secret_?access_?key)",
+        "(?i:(?:aws_?)?secret_?access_?key)['\"]?[ \t]{0,4}(?:=>|:=|=|:)[ \t]{0,4}['\"]?[A-Za-z0-9/+]{40}",
+    ),
     ("azure-client-secret", "[0-9]Q~", r"[A-Za-z0-9_~.]{3}[0-9]Q~[A-Za-z0-9_~.-]{31,34}"),
     ("azure-devops-token", "JQQJ99", "[A-Za-z0-9]{52}JQQJ99[A-Za-z0-9]{18}AZDO[A-Za-z0-9]{4}"),
     ("terraform-token", r"\.atlasv1\.", r"[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_=-]{60,}"),

@@ -29,8 +29,9 @@ def sanitize(text: str, *, aggressive: bool = False) -> tuple[str, tuple[Swap, .
     swapper = _AGGRESSIVE if aggressive else _PLAIN
     lines: list[str] = []
     swaps: list[Swap] = []
-    for number, (line, prose) in enumerate(_lines(text), 1):
-        lines.append(swapper.line(line, number, swaps) if prose else line)
+    blocks = _Blocks()
+    for number, line in enumerate(text.splitlines(keepends=True), 1):
+        lines.append(swapper.line(line, number, swaps) if blocks.is_prose(line) else line)
     return "".join(lines), tuple(swaps)
 
 
@@ -60,24 +61,67 @@ class _Swapper:
         return "".join([*parts, line[at:]]) if parts else line
 
 
-def _lines(text: str) -> Iterator[tuple[str, bool]]:
-    """Yield each line and whether it is prose: not in a fence or front matter, not indented as code."""
-    fence, blank, first = "", True, True
-    for line in text.splitlines(keepends=True):
-        bare = line.strip()
-        opening = _FENCE.match(line)
-        if fence:
-            yield line, False
-            if bare.startswith(fence) and not bare.strip(fence[0]):
-                fence = ""
-        elif opening is not None or (first and bare in ("---", "+++")):
-            yield line, False
-            fence = bare if opening is None else opening[1]
+class _Blocks:
+    """Goes through a text line by line and knows which block each line is of."""
+
+    def __init__(self) -> None:
+        self._closing = ""
+        """What ends the block that is open: the mark of a fence or of front matter, or a tag."""
+        self._quoted = False
+        self._literal: int | None = None
+        """How far the line is indented whose deeper lines are code (reST), if one is open."""
+        self._blank = True
+        self._first = True
+
+    def is_prose(self, line: str) -> bool:
+        """Tell whether the next line is prose: in no fence, front matter, literal or tag, and not indented as code."""
+        body = _QUOTE.sub("", line, count=1)
+        first, self._first = self._first, False
+        if self._closing and not (self._quoted and body == line):
+            self._close(body)
+            return False
+        self._closing = ""
+        if self._opens(line, body, first=first):
+            return False
+        bare = body.strip()
+        indented = bool(bare) and body.startswith(("    ", "\t"))
+        code = (self._blank and indented) or self._in_literal(body)
+        self._blank = not bare or code or _HEADING.match(body) is not None
+        return not code
+
+    def _opens(self, line: str, body: str, *, first: bool) -> bool:
+        """Tell whether a block begins here that has a closing mark, and remember that."""
+        fence, tag = _FENCE.match(line), _TAG.match(body)
+        if fence is not None:
+            self._closing = fence[1]
+        elif first and line.strip() in ("---", "+++"):
+            self._closing = line.strip()
+        elif tag is not None:
+            self._closing = f"</{tag[1].lower()}>"
+            self._close(body)
         else:
-            code = blank and bool(bare) and line.startswith(("    ", "\t"))
-            yield line, not code
-            blank = not bare or code
-        first = False
+            return False
+        self._quoted = body != line
+        return True
+
+    def _close(self, body: str) -> None:
+        """End the open block where its mark stands; indented lines behind it are code."""
+        bare = body.strip()
+        ends = bare.startswith(self._closing) and not bare.strip(self._closing[0])
+        if ends or (self._closing[0] == "<" and self._closing in bare.lower()):
+            self._closing, self._blank = "", True
+
+    def _in_literal(self, body: str) -> bool:
+        """Tell whether a line belongs to a literal block of reST, which goes on as long as it is indented deeper."""
+        bare = body.strip()
+        depth = len(body) - len(body.lstrip())
+        if self._literal is not None and bare:
+            if depth > self._literal:
+                return True
+            self._literal = None
+        if _LITERAL.match(bare) if bare.startswith("..") else bare.endswith("::"):
+            self._literal = depth
+        return False
 
 
 def _prose(line: str) -> Iterator[tuple[int, int]]:
@@ -95,7 +139,12 @@ def _cased(word: str, instead: str) -> str:
     return instead[0].upper() + instead[1:] if word[0].isupper() else instead
 
 
-_FENCE = re.compile(r" {0,3}(```+|~~~+)")
-_CODE = re.compile(r"``[^`]*``|`[^`]*`|<[^<>\s][^<>]*>|\]\([^()\s]*\)|https?://\S+")
+_QUOTE = re.compile(r"(?: {0,3}> ?)*")
+_FENCE = re.compile(r"[ \t]*(?:>[ \t]*|(?:[-*+]|[0-9]{1,9}[.)])[ \t]+)*(```+(?=[^`]*$)|~~~+)")
+"""Where a fence opens: also in a quotation and in an item of a list, however deep."""
+_TAG = re.compile(r" {0,3}<(pre|script|style|textarea)\b", re.IGNORECASE)
+_HEADING = re.compile(r" {0,3}#{1,6}(?:\s|$)")
+_LITERAL = re.compile(r"\.\. +(?:code|code-block|sourcecode|parsed-literal|highlight|prompt|raw|math)::")
+_CODE = re.compile(r"``[^`]*``|`[^`]*`|<(?:code|kbd|samp|tt)>[^<]*</|<[^<>\s][^<>]*>|\]\([^()\s]*\)|https?://\S+")
 _PLAIN = _Swapper(PLAIN)
 _AGGRESSIVE = _Swapper({**PLAIN, **TECHNICAL})

@@ -15,6 +15,7 @@ The script's keys (all optional):
     "ask_every": N          every Nth turn asks for permission
     "limit_every": N        every Nth turn ends with a limit dialog
     "record": true          keeps Claude Code's presence file and transcript below $HOME
+    "unwritten": true       its answers are not in that transcript (yet)
     "hostile": true         answers hold text that looks like dialogs, composers and menus
     "wide": true            answers hold wide, combining and zero-width characters
     "models": [NAME...]     rows of the model picker
@@ -213,7 +214,8 @@ class FakeTui:
             "",
         ]
         self.conversation = self.conversation[-14:]
-        self.record("assistant", answer, self.script.get("drift") or f"claude-{self.model.lower()}-5")
+        if not self.script.get("unwritten"):
+            self.record("assistant", answer, self.script.get("drift") or f"claude-{self.model.lower()}-5")
         if self.every("limit_every"):
             self.open("limit")
         else:

@@ -77,6 +77,7 @@ SECRETS: dict[str, Make] = {
     "linear": _("lin", "_api_", (ALNUM, 40)),
     "notion": _("nt", "n_", (string.digits, 11), (ALNUM, 35)),
     "airtable": _("pa", "t", (ALNUM, 14), ".", (HEX, 64)),
+    "aws secret key": _("aws_secret_", "access_key=", (ALNUM + "/+", 40)),
     "aws access key": _("AK", "IA", (BASE32, 16)),
     "aws session key": _("AS", "IA", (BASE32, 16)),
     "aws bedrock": _("AB", "SK", (ALNUM, 128)),

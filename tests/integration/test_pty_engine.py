@@ -1,10 +1,12 @@
 """The terminal engine against the fake interface in a real pseudo-terminal."""
 
 import contextlib
+import json
 import os
 import random
 import signal
 import socket
+from pathlib import Path
 
 import pytest
 from fakes.terminal_stage import ENDS, TerminalStage
@@ -206,6 +208,20 @@ def test_what_it_said_is_told_with_the_end_of_the_turn(stage):
     assert ends(tui)[0]["text"] == "Answer 1."
     models = [event["model"] for event in tui.events if event["type"] == "start"]
     assert models == ["claude-sonnet-5"]
+
+
+def test_a_turn_is_not_over_before_its_answer_is_written_down(stage):
+    """The screen is at rest before the record has the answer, or before the turn has begun to show."""
+    tui = stage({"record": True, "unwritten": True}).start()
+    tui.engine.send(1, "first")
+    tui.run_until(lambda: tui.deliveries(1)[-1:] == ["turn-started"] and tui.state == "idle")
+    assert ends(tui) == []
+    (transcript,) = Path(tui.folder).glob(".claude/projects/*/*.jsonl")
+    message = {"content": [{"type": "text", "text": "The whole answer."}], "model": "claude-x"}
+    with transcript.open("a") as out:
+        out.write(json.dumps({"type": "assistant", "message": message}) + "\n")
+    tui.run_until(lambda: ends(tui))
+    assert ends(tui)[0]["text"] == "The whole answer."
 
 
 def test_the_model_is_switched_through_the_picker_for_this_session_only(stage):

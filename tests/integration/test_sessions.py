@@ -30,6 +30,8 @@ def test_a_session_is_started_read_answered_steered_and_stopped(sessions: Sessio
     assert "rm -rf build" in sessions.ok("answer", "fix")
     queued = sessions.osrc("send", "fix", "say later", "--for", "0.3")
     assert (queued.returncode, queued.stdout) == (2, b"fix 3 accepted\n")
+    itself = sessions.osrc("answer", "fix", "yes", OUTSOURCERER_DEPTH="1")
+    assert (itself.returncode, b"it may not answer" in itself.stderr) == (1, True)
     sessions.ok("answer", "fix", "no")
     until(lambda: sessions.given()[-1] == "say later", "the queued send was given once the turn had ended")
     sessions.until_state(one, "idle")

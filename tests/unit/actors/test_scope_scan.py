@@ -97,7 +97,6 @@ def test_loops_end(tmp_path: Path):
 
 
 def test_fifos_devices_and_enormous_files_do_not_hold_it_up(tmp_path: Path):
-    os.mkfifo(tmp_path / ".npmrc")
     os.mkfifo(tmp_path / ".env")
     (tmp_path / "server.pem").symlink_to("/dev/zero")
     with (tmp_path / "prod.tfvars").open("wb") as file:
@@ -106,6 +105,40 @@ def test_fifos_devices_and_enormous_files_do_not_hold_it_up(tmp_path: Path):
     result = look(tmp_path)
     assert kinds(result, tmp_path) == {".env": "environment file", "prod.tfvars": "Terraform variables"}
     assert result.complete
+
+
+def test_a_pipe_that_may_hand_out_a_secret_is_a_find(tmp_path: Path):
+    os.mkfifo(tmp_path / ".npmrc")
+    os.mkfifo(tmp_path / "queue")
+    result = look(tmp_path)
+    assert kinds(result, tmp_path) == {".npmrc": "pipe that may hand out a secret"}
+    assert result.complete
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        (".env~", "environment file"),
+        ("#.env#", "environment file"),
+        (".dev.vars", "environment file"),
+        (".envs/.production/.django", "environment file"),
+        ("id_ed25519_github", "private key"),
+        ("id_rsa.bak", "private key"),
+        ("ssh_host_rsa_key", "private key"),
+        ("server.pem.bak", "private key"),
+        ("krb5.keytab", "keystore"),
+    ],
+)
+def test_copies_and_second_ones_are_found(tmp_path: Path, name: str, kind: str):
+    secret = SECRETS["github classic"](random.Random(1))
+    put(tmp_path / name, f"TOKEN={secret}\n{private_key('OPENSSH ')(random.Random(1))}\n")
+    assert kinds(look(tmp_path), tmp_path) == {name: kind}
+
+
+@pytest.mark.parametrize("name", ["id_rsa_test.go", "public_key", "id_rsa.bak", "app.pem.old", ".dev.vars"])
+def test_such_names_alone_refuse_nothing(tmp_path: Path, name: str):
+    put(tmp_path / name, "nothing that is kept from anybody\n")
+    assert look(tmp_path).found == ()
 
 
 def test_any_name_is_looked_at(tmp_path: Path):

@@ -5,7 +5,7 @@ import os
 import time
 
 import pytest
-from fakes.osrc_process import osrc, parsed, shown
+from fakes.osrc_process import osrc, parsed, shown, start
 from fakes.transcripts import recorded, written
 from outsourcerer.cli.commands import fleet as command
 from outsourcerer.cli.commands import heartbeat
@@ -202,9 +202,10 @@ def test_it_looks_without_a_supervisor_and_starts_none(user):
 def test_top_tells_each_look_as_a_line_of_json(user):
     path = user / ".codex/sessions/2026/11/30/rollout-x.jsonl"
     path.write_bytes(written("codex", ("user", "go")))
-    done = osrc(user / "home", "fleet", "top", "--json", "--every", "0.3", "--for", "1")
-    lines = [json.loads(line) for line in done.stdout.splitlines()]
-    assert len(lines) >= 2
+    top = start(user / "home", "fleet", "top", "--json", "--every", "0.1", "--for", "150")
+    lines = [json.loads(top.stdout.readline()) for _ in range(2)]
+    top.kill()
+    top.communicate()
     assert all(line["schema_version"] == "1" for line in lines)
     stamp = time.time() - 100 * 3600
     os.utime(path, (stamp, stamp))

@@ -82,3 +82,9 @@ def test_a_file_with_other_links_is_left_and_told(home: Path, tmp_path: Path):
     assert ran.returncode == 1
     assert b"hard links" in ran.stderr
     assert first.read_text() == "kill\n"
+
+
+def test_a_path_that_is_not_there_is_an_error(home: Path, tmp_path: Path):
+    ran = osrc(home, "sanitize", str(tmp_path / "docz"))
+    assert ran.returncode == 1
+    assert b"No such file" in ran.stderr

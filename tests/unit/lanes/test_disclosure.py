@@ -71,6 +71,16 @@ def test_a_model_that_the_local_server_hands_on(model, to):
     assert goes(builtin("local"), model=model) == to
 
 
+@pytest.mark.parametrize("scheme", ["HTTPS", "Http", "ws", "wss", "grpc", "ssh", "socks5h"])
+def test_an_address_is_one_in_any_case_and_of_any_protocol(scheme: str):
+    argv = ("agent", f"--url={scheme}://far.example:1/v1", "HTTP://LOCALHOST:1/v1")
+    launch = Launch(argv=argv)
+    found = addresses_of(declared(local=True), launch, "")
+    assert found == (f"{scheme}://far.example:1/v1", "HTTP://LOCALHOST:1/v1")
+    assert goes(declared(local=True), addresses=found) == "far.example:1"
+    assert goes(declared(local=True), addresses=found[1:]) is None
+
+
 def test_addresses_are_those_of_the_command_and_not_of_the_prompt():
     prompt = "read https://prompt.example and say"
     launch = Launch(

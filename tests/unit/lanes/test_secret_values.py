@@ -67,6 +67,18 @@ def test_escapes_hide_nothing(kind: str):
     assert high(f"https://example.com/?q=%3D{secret}"), kind
 
 
+@pytest.mark.parametrize("kind", SECRETS)
+def test_a_terminals_colours_hide_nothing(kind: str):
+    secret = SECRETS[kind](random.Random(kind))
+    for text in (f"\x1b[1;31m{secret}\x1b[0m", f"a\x1b[01;31m\x1b[K{secret}\x1b[m\x1b[K", f"a[31m{secret}"):
+        assert high(text), text
+
+
+@pytest.mark.parametrize("before", ["x_", "a-", "a/", "a+"])
+def test_a_token_of_github_is_found_behind_what_base64_is_made_of(before: str):
+    assert high(before + SECRETS["github classic"](random.Random(1))) == ["github-token"]
+
+
 def test_a_hit_says_where_and_not_what():
     secret = SECRETS["github classic"](random.Random(1))
     text = f"naïve 🔑 {secret} end"

@@ -84,3 +84,33 @@ def test_once_is_enough_and_the_rest_is_untouched(text: str, aggressive: bool):
 def test_hostile_lines_are_read_in_linear_time():
     for unit in ("`", "<", "](", "kill ", "kill`", "https://", "battle-"):
         sanitize(unit * 200_000)
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        "- item\n    ```sh\n    kill -9 1\n    ```\n",
+        "- ```\n  kill it\n  ```\n",
+        "10. item\n\n    - deeper\n      ~~~~\n      kill it\n      ~~~~\n",
+        "> ```\n> kill it\n> ```\n",
+        "> - ```\n>   kill it\n>   ```\n",
+        "> says:\n>\n>     kill it\n",
+        "# Title\n    kill it\n",
+        "```\nx\n```\n    kill it\n",
+        "<pre>\nkill it\n\nkill it\n</pre>\n",
+        "<PRE>kill it</PRE>\n",
+        "say <code>kill it</code> there\n",
+        "Run this::\n\n   kill it\n\n   kill it\n",
+        "   .. code-block:: sh\n      :linenos:\n\n      kill it\n",
+    ],
+)
+def test_a_block_of_code_stays_wherever_it_stands_and_prose_behind_it_does_not(block: str):
+    text, swaps = sanitize(f"{block}\nkill it\n")
+    assert text == f"{block}\nstop it\n"
+    assert len(swaps) == 1
+
+
+def test_a_quotation_ends_its_own_fence_and_inline_code_opens_none():
+    assert sanitize("> ```\n> kill\nkill\n")[0] == "> ```\n> kill\nstop\n"
+    assert sanitize("```kill``` is code\nkill\n")[0] == "```kill``` is code\nstop\n"
+    assert sanitize(".. note::\n\n   kill it\n")[0] == ".. note::\n\n   stop it\n"
