@@ -252,7 +252,8 @@ def looked_at(day: Day) -> list[dict[str, Any]]:
 
     def states() -> dict[str, str]:
         rows = day.told("fleet", "ls", "--all")["sessions"]
-        return {row["id"]: row["state"] for row in rows if row["id"] in wanted or row["owner"] != "foreign"}
+        # Of this day none but these, though each CLI keeps conversations of its own; others run on this machine too.
+        return {row["id"]: row["state"] for row in rows if str(row["cwd"]).startswith(str(day.world.root))}
 
     until(lambda: states() == wanted, f"{wanted}", 60, 0.2)
     seen = day.told("rundown")
