@@ -75,7 +75,10 @@ _LINES: Mapping[str, Callable[[Mapping[str, Any]], str | None]] = {
     "end": _end,
     "retry": lambda event: f"[waits for its provider]{_word(event, 'message', ' ')}",
     "delivery": _delivery,
-    "switched": lambda event: f"[switched]{_word(event, 'model', ' model ')}{_word(event, 'effort', ' effort ')}",
+    "switched": lambda event: (
+        f"[switched]{_word(event, 'model', ' model ')}{_word(event, 'effort', ' effort ')}"
+        f"{_word(event, 'mode', ' mode ')}"
+    ),
     "notice": lambda event: f"[note]{_word(event, 'text', ' ')}",
     "unrecognised": lambda event: f"[unrecognised]{_word(event, 'excerpt', ' ')}",
     "ending": lambda event: f"[ending]{_word(event, 'cause', ' ')}",
