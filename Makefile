@@ -15,7 +15,7 @@ DEMO_TASK := Explain in two sentences what a compiler does.
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help demo test lint format types layers docs docs-check site bench check clis clean
+.PHONY: help demo test lint format types layers docs docs-check site bench check clis clean classifier
 
 help:
 	@echo 'make demo    set up .venv and run a real job on the embedded model'
@@ -68,6 +68,9 @@ bench: $(VENV)/dev.stamp
 	@set -e; for file in tests/bench/bench_*.py; do echo "== $$file"; $(PY) "$$file" $(ARGS); done
 
 check: lint types layers docs-check test
+
+classifier: $(VENV)/dev.stamp
+	$(PY) tests/train_classifier.py
 
 # The real claude and codex, which tests/e2e drives where they are installed.
 clis:

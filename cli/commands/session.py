@@ -176,7 +176,7 @@ def answer_(options: Globals, words: tuple[str, ...], request: str | None) -> in
     if choice is None:
         return parts.state(options, found, Events(str(found["events_path"])).more(), question=True)
     action = {"op": "answer", "choice": choice, "request": request}
-    return parts.steer(options, reach, found, action)
+    return parts.steer(options, reach, found, action, environment=environment())
 
 
 @session.command("model", cls=Command)

@@ -132,7 +132,8 @@ def _steering(server: MCPServer, desk: Desk) -> None:
         request: Annotated[str | None, Field(description="Only if this is what it asks.")] = None,
     ) -> dict[str, Any]:
         """Answer what a session asks: a permission, a choice, a question. Read what it asks first."""
-        body = {"kind": "session.steer", "action": {"op": "answer", "choice": choice, "request": request}}
+        action = {"op": "answer", "choice": choice, "request": request}
+        body = {"kind": "session.steer", "action": action, "environment": environment()}
         return await _given(desk, session, body, Telling(context, TAKES_S), 0.0)
 
     @server.tool(annotations=ENDS)

@@ -32,6 +32,8 @@ def test_a_session_is_started_read_answered_steered_and_stopped(sessions: Sessio
     assert (behind.returncode, b"rm -rf build" in behind.stderr) == (3, True)
     queued = sessions.osrc("send", "fix", "say later", "--for", "0.3")
     assert (queued.returncode, queued.stdout) == (2, b"fix 4 accepted\n")
+    itself = sessions.osrc("answer", "fix", "yes", OUTSOURCERER_DEPTH="1")
+    assert (itself.returncode, b"it may not answer" in itself.stderr) == (1, True)
     sessions.ok("answer", "2")  # no beginning of the only id
     until(lambda: sessions.given()[-1] == "say later", "the queued send was given once the turn had ended")
     sessions.until_state(one, "idle")
