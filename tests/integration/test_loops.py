@@ -148,11 +148,17 @@ def test_canceled_wherever_it_is(home: Supervised) -> None:
     assert home.osrc("loop", "wait", loop_id).returncode == 130
     assert not Path(f"/proc/{pid}").exists()
 
-    followed = home.start("loop", "verify", "--lane", "fake", "--check", "false", "--", steps({"sleep": 60}))
-    until(lambda: home.records() and home.newest()["delegate"], "the lap runs")
-    followed.send_signal(signal.SIGINT)
-    assert followed.wait(60) == 130
-    assert last(home)["state"] == "canceled"
+    for count, (number, code, state) in enumerate(
+        [(signal.SIGHUP, 129, "running"), (signal.SIGTERM, 143, "canceled"), (signal.SIGINT, 130, "canceled")]
+    ):
+        followed = home.start("loop", "verify", "--lane", "fake", "--check", "false", "--", steps({"sleep": 60}))
+        until(lambda count=count: len(home.records()) > count and home.newest()["delegate"], "the lap runs")
+        followed.send_signal(number)
+        assert followed.wait(60) == code
+        assert last(home)["state"] == state
+        if state == "running":
+            home.ok("loop", "cancel", last(home)["loop_id"])
+            assert home.osrc("loop", "wait").returncode == 130
     home.nothing_left()
 
 
