@@ -73,7 +73,7 @@ class Studio:
             lacking.append(f"{name}: {plan.message}")
         return Refused(
             code=RefusalCode.LANE_NOT_READY,
-            message=f"nothing here can make an image. {' '.join(lacking)}",
+            message=f"nothing here can make an image. {'; '.join(lacking)}",
             hint=f"sign in to Codex (codex login), or put GEMINI_API_KEY=... or {openrouter.KEY}=... into ~/.env",
         )
 

@@ -41,7 +41,7 @@ from .services import Services
 from .session import Give, Given, StopSession, ended
 from .session_anew import why_not_anew
 from .session_intake import SessionDraft, create_session, draft_session, preview_session, write_launch
-from .session_mode import may_set
+from .session_mode import may_answer, may_set
 from .session_names import session_actor
 from .sessions import AdoptSession, RelaunchSession, StartSession
 
@@ -268,6 +268,8 @@ class SessionDesk:
         fields = command.action.model_dump(mode="json")
         op = str(fields.pop("op"))
         if isinstance(command.action, SetMode) and (wrong := may_set(command.action, command.environment)) is not None:
+            return wrong
+        if isinstance(command.action, Answer) and (wrong := may_answer(command.environment)) is not None:
             return wrong
         words = command.action.choice if isinstance(command.action, Answer) else ""
         if words and (refused := self._may_answer(command.session, words)) is not None:

@@ -1,4 +1,4 @@
-"""Who may let a session do more without asking. A session starts in a mode that asks, whatever its lane."""
+"""Who may let a session do more: unasked, or by an answer. A session starts in a mode that asks, whatever its lane."""
 
 from __future__ import annotations
 
@@ -33,6 +33,18 @@ def may_set(wanted: SetMode, caller: str) -> Refused | None:
             hint=f"osrc session mode NAME {wanted.mode} --yolo  if you mean it",
         )
     return None
+
+
+def may_answer(caller: str) -> Refused | None:
+    """Refuse an answer of a delegate that may not delegate: it could say yes to what it asks itself.
+
+    ``caller`` is the caller's environment in its wire form.
+    """
+    depth = _depth(caller)
+    if not isinstance(depth, Refused) or depth.code is not RefusalCode.RECURSION:
+        return depth if isinstance(depth, Refused) else None
+    message = "a delegate runs this: it may not answer what a session asks its person"
+    return Refused(code=RefusalCode.RECURSION, message=message, hint="ask the person to do it")
 
 
 def _depth(caller: str) -> int | Refused:

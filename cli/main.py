@@ -52,9 +52,11 @@ def run(arguments: list[str]) -> int:
     """Run one command line and return its exit code. Prints what went wrong; raises nothing."""
     try:
         return _invoke(arguments)
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as stopped:
         sys.stderr.write("\n")
-        return 130
+        return getattr(stopped, "exit_code", 130)  # of interrupts.TerminatedError
+    except SystemExit as leaving:  # interrupts.LostTerminalError
+        return leaving.code if isinstance(leaving.code, int) else 1
     except BrokenPipeError:
         _silence_stdout()
         return 0
@@ -123,6 +125,10 @@ def _report(error: Exception, arguments: list[str]) -> int:
             from .output import answer_json  # noqa: PLC0415 - on the way to an error
 
             answer_json({"error": {"code": known.code, "message": message, "hint": hint}})
+        elif known.hint is None and known.code == "usage" and message.startswith("Usage: "):
+            from .output import say  # noqa: PLC0415 - on the way to an error
+
+            say(message)  # a group that was given no command: its help is what there is to say
         else:
             from .output import say  # noqa: PLC0415 - on the way to an error
 
@@ -144,6 +150,8 @@ def _known(error: Exception) -> CliError | None:
     if isinstance(error, click.ClickException):
         context = getattr(error, "ctx", None)
         path = context.command_path if context is not None else "osrc"
+        if type(error).__name__ == "NoArgsIsHelpError":  # click before 8.2 has none
+            return CliError("usage", error.format_message())
         if isinstance(error, click.NoSuchOption):
             from .spelling import unknown_option  # noqa: PLC0415 - on the way to an error
 

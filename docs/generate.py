@@ -225,28 +225,34 @@ def parity_table() -> str:
 
 
 def advice_accuracy() -> str:
-    """Return how often the kind of a task is told rightly, on what was tuned with and what was held out."""
+    """Return how often the kind of a task is told rightly, on what was learned from and what was held out."""
     sys.path.insert(0, str(DOCS.parent / "tests"))
-    from fakes.advice_tasks import read_tasks  # noqa: PLC0415 - tests are on nobody's path
+    from fakes.advice_tasks import BLIND, BOUNDARIES, read_tasks  # noqa: PLC0415 - tests are on nobody's path
 
-    shares = {name: [one for one in read_tasks() if one.held_out is held] for name, held in _SHARES}
+    tasks_ = read_tasks()
+    out = [one for one in tasks_ if one.held_out]
+    shares = {
+        "learned from": [one for one in tasks_ if not one.held_out],
+        "held out": [one for one in out if one.writer not in (BLIND, BOUNDARIES)],
+        "a writer who was never learned from": [one for one in out if one.writer == BLIND],
+        "held out, of those meant to be hard to tell apart": [one for one in out if one.writer == BOUNDARIES],
+        "all that were held out": out,
+    }
     rows = []
     for name, tasks in shares.items():
         right = sum(classify(one.text).kind.value == one.kind for one in tasks)
         rows.append((name, str(len(tasks)), str(right), f"{100 * right / len(tasks):.1f} %"))
     kinds = [kind.value for kind in Kind]
-    told = Counter((one.kind, classify(one.text).kind.value) for one in shares["held out"])
+    told = Counter((one.kind, classify(one.text).kind.value) for one in out)
     confused = [(f"`{is_}`", *(str(told[is_, said]) for said in kinds)) for is_ in kinds]
     return "\n\n".join(
         [
             table(("tasks", "count", "right", "share"), rows),
-            "Confusion on those held out; a row is what a task is, a column what was said:",
+            "Confusion on all that were held out; a row is what a task is, a column what was said:",
             table(("", *(f"`{kind}`" for kind in kinds)), confused),
         ]
     )
 
-
-_SHARES = (("tuned with", False), ("held out", True))
 
 PARTS: Mapping[str, Callable[[], str]] = {
     "job-machine": job_diagram.markdown,

@@ -5,12 +5,14 @@ A pid alone may be somebody else's tomorrow. Nothing is ever signalled or believ
 
 from __future__ import annotations
 
+import sys
 from functools import cache
 from pathlib import Path
 from typing import Literal, TypedDict
 
 from .processes import LINUX, ProcessRow, read_process
 
+BOOTS = r"SYSTEM\CurrentControlSet\Control\Session Manager\Memory Management\PrefetchParameters"
 Liveness = Literal["running", "stopped", "zombie", "gone"]
 
 
@@ -32,9 +34,24 @@ def boot_id() -> str:
             found = ""
         if found:
             return found
+    if (counted := _boots()) is not None:
+        return f"boot-{counted}"
     import psutil  # noqa: PLC0415 - not needed on an ordinary Linux
 
     return f"boot-{int(psutil.boot_time())}"
+
+
+def _boots() -> int | None:
+    """Return how often Windows was booted: when it was is told a second apart from one process to the next."""
+    if sys.platform != "win32":
+        return None
+    import winreg  # noqa: PLC0415 - only there
+
+    try:
+        with winreg.OpenKey(winreg.HKEY_LOCAL_MACHINE, BOOTS) as key:
+            return int(winreg.QueryValueEx(key, "BootId")[0])
+    except (OSError, ValueError):
+        return None
 
 
 def identify(pid: int) -> IdentityDict | None:
@@ -57,7 +74,7 @@ def look(pid: int, started: float, boot: str) -> Liveness:
 
 def judge(row: ProcessRow | None, started: float) -> Liveness:
     """Return the same for a row of a snapshot (None: the pid is not there)."""
-    if row is None or not _same_start(row.started, started):
+    if row is None or not same_start(row.started, started):
         return "gone"
     if row.state in ("T", "t"):
         return "stopped"
@@ -66,6 +83,7 @@ def judge(row: ProcessRow | None, started: float) -> Liveness:
     return "gone" if row.state in ("X", "x") else "running"
 
 
-def _same_start(one: float, other: float) -> bool:
+def same_start(one: float, other: float) -> bool:
+    """Whether two start times, in the platform's unit, are of one process."""
     # Linux: whole ticks. Elsewhere: epoch seconds that went through JSON, and clocks that are read twice.
     return one == other if LINUX else abs(one - other) < 0.05

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
+import time
+from collections.abc import Iterator
 from pathlib import Path
 
+from . import flags
 from .errors import StateError, from_os_error, printable
 from .files import FILES, Files, write_private
 from .settings import SETTINGS, parse, read_config, toml_keys
 from .settings_table import Setting, Value
 
 _KEY_LINE = re.compile(r"[ \t]*(?:\"(?P<quoted>[a-z_]+)\"|(?P<bare>[a-z_]+))[ \t]*=(?P<rest>[^\n]*)")
+
+_TRIES, _PAUSE_S = 100, 0.05
+"""How long another writer is waited for."""
 
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 """TOML's own lines; ``splitlines`` would also cut at characters that may stand inside a string."""
@@ -30,6 +37,46 @@ def set_in_config(path: Path, key: str, value: str | None, *, files: Files = FIL
             "bad_config", f"there is no setting {printable(key)}", "osrc config show --all lists every setting"
         )
     wanted = None if value is None else parse(setting, value, key)
+    target = Path(os.path.realpath(path))
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise from_os_error(error, target.parent, "create") from error
+    with _alone(target.parent):
+        write_private(target, _changed(path, setting, key, wanted), fsync=True, files=files)
+
+
+@contextlib.contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Keep other writers away meanwhile: each reads what it changes, and one that is not seen would be undone."""
+    try:
+        import fcntl  # noqa: PLC0415 - not on Windows
+    except ImportError:
+        yield
+        return
+    try:
+        descriptor = os.open(folder, flags.READ)
+    except OSError as error:
+        raise from_os_error(error, folder, "use") from error
+    try:
+        for _ in range(_TRIES):
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                time.sleep(_PAUSE_S)
+                continue
+            except OSError:
+                pass  # a disk that has no such locks
+            break
+        else:
+            raise StateError("denied", f"another program is changing settings in {printable(folder)}", "try again")
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _changed(path: Path, setting: Setting, key: str, wanted: Value) -> bytes:
+    """Return the file's new content."""
     old = read_config(path) or b""
     before = toml_keys(old, printable(path))
     text = old.decode("utf-8-sig")
@@ -45,12 +92,7 @@ def set_in_config(path: Path, key: str, value: str | None, *, files: Files = FIL
         raise StateError(
             "bad_config", f"{key} in {printable(path)} can't be changed by a program", "edit that line by hand"
         )
-    target = Path(os.path.realpath(path))
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise from_os_error(error, target.parent, "create") from error
-    write_private(target, new.encode(), fsync=True, files=files)
+    return new.encode()
 
 
 def _edited(text: str, setting: Setting, value: Value) -> str:

@@ -68,6 +68,7 @@ def watch(options: Globals, said: dict[str, str]) -> None:
 @click.pass_obj
 def stop(options: Globals) -> None:
     """Wake nobody until it is started again. Jobs and sessions go on, and osrc bearings still shows them."""
+    refuse_delegate("say who is woken")
     _ask(options, {"kind": "heartbeat.stop"})
 
 

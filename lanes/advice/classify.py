@@ -2,8 +2,9 @@
 
     classify("fix the crash in src/parser.py")  ->  Classified(kind=CODE, difficulty="normal", ...)
 
-Every word counts by its stem and every sign of structure by its weight; what was seen is the evidence.
-Words stand for themselves, never for a part of another: *important* holds no *import*.
+Every word of the tables counts by its stem and every sign of structure by its weight; what was seen is the evidence.
+Words stand for themselves, never for a part of another: *important* holds no *import*. What the tables come to, and
+the task's words and shape, are then weighed as many labelled tasks taught (``learned.py``).
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal
 
+from .features import features
+from .learned import chances
 from .structure import Shape, fold, read
 from .words import CJK, CREATE, EASY, HARD, MAKE, PHRASES, REASON, RUN, TECH
 
@@ -45,6 +48,7 @@ class Classified:
     frontier: bool
     """Whether the task itself asks for the strongest model there is."""
     scores: Mapping[Kind, float]
+    """What the tables alone came to."""
     evidence: tuple[str, ...]
     """What spoke for the kind, strongest first."""
 
@@ -52,11 +56,11 @@ class Classified:
 def classify(task: str) -> Classified:
     """Return what kind of work ``task`` is. Deterministic; linear in its length."""
     shape = read(task)
-    seen = _look(shape)
-    scores = _scores(shape, seen)
-    ranked = sorted(Kind, key=lambda kind: -scores[kind])
-    first, second = scores[ranked[0]], scores[ranked[1]]
-    confidence = 0.0 if first <= 0 else round(min(1.0, (first - second) / (first + 2.0) + 0.1), 2)
+    seen = look(shape)
+    scores = table_scores(shape, seen)
+    found = dict(zip(Kind, chances(features(shape, list(scores.values())), len(Kind)), strict=True))
+    ranked = sorted(Kind, key=lambda kind: -found[kind])
+    confidence = round(found[ranked[0]] - found[ranked[1]], 2)
     return Classified(
         kind=ranked[0],
         difficulty=_difficulty(shape, seen, ranked[0]),
@@ -106,7 +110,7 @@ _CJK = re.compile("[\u3040-\u30ff\u4e00-\u9fff]")
 _NAMES = ("tech", "make", "run", "reason", "create", "easy", "hard", "loop", "web", "agentic", "frontier")
 
 
-def _look(shape: Shape) -> Seen:
+def look(shape: Shape) -> Seen:
     """Return every word and phrase of the tables that stands in the task, once each."""
     seen: Seen = {name: {} for name in _NAMES}
     for word in dict.fromkeys(shape.words[:WORDS_READ]):
@@ -131,7 +135,8 @@ def _total(seen: Mapping[str, float], most: float) -> float:
     return min(total, most)
 
 
-def _scores(shape: Shape, seen: Seen) -> dict[Kind, float]:
+def table_scores(shape: Shape, seen: Seen) -> dict[Kind, float]:
+    """Return what the tables say of each kind, in the order of the kinds."""
     signs = _total({name: weight for name, weight, _ in shape.signs}, 9.0) + 3.0 * min(shape.fences, 2)
     tech, make = _total(seen["tech"], 8.0), _total(seen["make"], 3.0)
     run, loop = _total(seen["run"], 9.0), _total(seen["loop"], 5.0)

@@ -1,12 +1,17 @@
 """A command in a process that lacks what Windows lacks: POSIX's modules, ``os.fork``, local sockets, flags of ``open``.
 
-    python without_posix.py WORD...     # as ``osrc WORD...``; a line "== WORD..." of stdin for each further command
+    python without_posix.py < COMMANDS     # each line as ``osrc WORD...``
 
-It is still Linux below: paths, modes and links are. What only exists on Windows is not there either.
+With ``--processes-of-linux`` as its only word it looks at processes as on Linux, as the shims do that it starts: they are
+processes of their own, from which nothing was taken away.
+
+It is still Linux below: paths, modes and links are. Of what only exists on Windows there are
+msvcrt's locks, and an empty registry.
 """
 
 from __future__ import annotations
 
+import fcntl
 import importlib
 import os
 import shutil
@@ -14,6 +19,7 @@ import signal
 import socket
 import sys
 import sysconfig
+import types
 
 NEEDED = (
     "asyncio",
@@ -67,6 +73,7 @@ def take_away() -> None:
     sysconfig.get_config_vars()
     room = os.statvfs("/")
     shutil.disk_usage = lambda _path: shutil._ntuple_diskusage(room.f_blocks, 0, room.f_bavail * room.f_frsize)  # type: ignore[assignment]
+    sys.modules["msvcrt"], sys.modules["winreg"] = _msvcrt(), _winreg()
     for name in MODULES:
         for loaded in [one for one in sys.modules if one == name or one.startswith(f"{name}.")]:
             del sys.modules[loaded]
@@ -78,9 +85,32 @@ def take_away() -> None:
     sys.platform = "win32"
 
 
+def _msvcrt() -> types.ModuleType:
+    """Windows' locks, by Linux's."""
+    lock, how = fcntl.flock, fcntl.LOCK_EX | fcntl.LOCK_NB
+    made = types.ModuleType("msvcrt")
+    made.LK_NBLCK = 2  # type: ignore[attr-defined]
+    made.locking = lambda descriptor, _mode, _count: lock(descriptor, how)  # type: ignore[attr-defined]
+    return made
+
+
+def _winreg() -> types.ModuleType:
+    """A registry in which nothing is."""
+
+    def nothing(*_: object) -> None:
+        raise FileNotFoundError(2, "there is no such key")
+
+    made = types.ModuleType("winreg")
+    made.HKEY_LOCAL_MACHINE = 0  # type: ignore[attr-defined]
+    made.OpenKey = nothing  # type: ignore[attr-defined]
+    return made
+
+
 def main() -> None:
     """Run the commands of stdin, one a line; before each answer its words, behind it its exit code."""
     commands = sys.stdin.read().splitlines()
+    if sys.argv[1:] == ["--processes-of-linux"]:
+        importlib.import_module("outsourcerer.state.processes")
     take_away()
     from outsourcerer.cli.main import run  # noqa: PLC0415 - in a world that lacks them
 

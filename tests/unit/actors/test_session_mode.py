@@ -2,7 +2,7 @@
 
 import pytest
 from outsourcerer.actors.kept_request import wire
-from outsourcerer.actors.session_mode import may_set
+from outsourcerer.actors.session_mode import may_answer, may_set
 from outsourcerer.messages.refusals import RefusalCode
 from outsourcerer.messages.session import SetMode
 from outsourcerer.messages.vocabulary import SessionMode
@@ -29,3 +29,13 @@ def test_a_caller_of_whom_nothing_is_known_is_no_delegate_but_an_odd_depth_is_on
     assert odd is not None
     assert odd.code is RefusalCode.RECURSION
     assert may_set(SetMode(mode=SessionMode.PLAN), wire({"OUTSOURCERER_DEPTH": "x"})) is None
+
+
+@pytest.mark.parametrize(
+    ("depth", "most", "may"), [("", "", True), ("0", "1", True), ("1", "1", False), ("1", "2", True), ("x", "9", False)]
+)
+def test_a_delegate_that_may_not_delegate_answers_nothing_for_its_person(depth: str, most: str, may: bool):
+    refused = may_answer(wire({"OUTSOURCERER_DEPTH": depth, "OUTSOURCERER_MAX_DEPTH": most or "1"}))
+    assert (refused is None) is may
+    if refused is not None:
+        assert refused.code is RefusalCode.RECURSION

@@ -91,6 +91,7 @@ def test_a_setting_over_consent_is_told(tmp_path: Path) -> None:
         "tap install",
         "tap uninstall",
         "heartbeat start --wake true",
+        "heartbeat stop",
         "import --apply",
         "parity",
         "parity --undo",

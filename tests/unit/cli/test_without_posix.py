@@ -6,7 +6,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from fakes.actors import eventually
+from fakes.lanes import install_fake_lanes, steps
 from fakes.osrc_process import environment
+from fakes.supervised import alive
 
 PROGRAM = Path(__file__).parents[2] / "fakes" / "without_posix.py"
 LOOK = (
@@ -32,18 +35,16 @@ LOOK = (
     "completion bash",
     "help env",
 )
-WORK = ("bg --lane claude hello", "run --lane claude hello", "session start --lane claude", "outcome x passed")
+JOB = "run --no-daemon --lane fake --task-file task"
+WORK = ("session start --no-daemon --lane claude", "run --no-daemon --lane claude hello")
 
 
-@pytest.fixture(scope="module")
-def answers(tmp_path_factory):
-    """Each command's exit code and stderr's last lines, all in one process."""
-    base = tmp_path_factory.mktemp("bare")
-    (base / ".factory").mkdir()
+def said_in(base, commands, *options):
+    """Each command's exit code, and all of stdout and stderr, of one process."""
     done = subprocess.run(
-        [sys.executable, str(PROGRAM)],
-        input="\n".join([*LOOK, "doctor", *WORK]),
-        env=environment(base / "osrc", PATH="/nowhere"),
+        [sys.executable, str(PROGRAM), *options],
+        input="\n".join(commands),
+        env=environment(base / "osrc", PATH="/nowhere", OSRC_POLL="0.5"),
         cwd=base,
         capture_output=True,
         text=True,
@@ -55,6 +56,13 @@ def answers(tmp_path_factory):
         for words, code in re.findall(r"^== (.*)\n(?:(?!==).*\n)*?-- (\d+)$", done.stdout, re.MULTILINE)
     }
     return codes, done.stdout, done.stderr
+
+
+@pytest.fixture(scope="module")
+def answers(tmp_path_factory):
+    base = tmp_path_factory.mktemp("bare")
+    (base / ".factory").mkdir()
+    return said_in(base, [*LOOK, "doctor"])
 
 
 def test_looking_needs_nothing_of_posix(answers):
@@ -71,8 +79,16 @@ def test_doctor_breaks_on_none_of_its_checks(answers):
     assert "there is none on Windows" in shown
 
 
-def test_work_is_refused_in_one_sentence(answers):
-    codes, _, said = answers
+def test_a_job_runs_by_a_shim_that_nobody_forked_and_what_can_not_run_is_refused(tmp_path):
+    install_fake_lanes(tmp_path / "osrc")
+    orphan = {"grandchild": 600, "setsid": True, "pid_file": str(tmp_path / "left")}
+    (tmp_path / "task").write_text(steps(orphan, {"sleep": 1.5}, {"mark": "DONE"}, {"end": "hello"}))
+    codes, shown, said = said_in(tmp_path, [JOB, *WORK], "--processes-of-linux")
+    assert codes[JOB] == 0, said
+    assert f"== {JOB}\nhello\n-- 0\n" in shown
+    left = int((tmp_path / "left").read_text())
+    eventually(lambda: not alive(left))
     assert [codes[words] for words in WORK] == [1] * len(WORK)
-    assert said.count("it has no fork") >= 3
+    assert "sessions can't run on this system: it has no fork" in said
     assert "use osrc in WSL" in said
+    assert "Traceback" not in said

@@ -1,4 +1,5 @@
 import os
+import threading
 import tomllib
 from pathlib import Path
 
@@ -7,6 +8,7 @@ from fakes.state import FailingDisk, refusal_of
 from hypothesis import given
 from hypothesis import strategies as st
 from outsourcerer.messages.vocabulary import Effort, Tier
+from outsourcerer.state import settings_file
 from outsourcerer.state.errors import StateError
 from outsourcerer.state.settings import SETTINGS, Settings, config_file, parse, read_config
 from outsourcerer.state.settings_file import set_in_config
@@ -296,3 +298,20 @@ def test_what_is_set_is_what_is_read(tmp_path_factory, before, word):
         return
     assert tomllib.loads(path.read_text())["model"] == word
     assert Settings.load({}, path.read_bytes()).text("model") == word
+
+
+def test_what_two_set_at_once_is_both_kept(tmp_path, monkeypatch):
+    path = tmp_path / "config.toml"
+    other = threading.Thread(target=set_in_config, args=(path, "budget_day", "5"))
+
+    def read_while_another_writes(place):
+        content = read_config(place)
+        monkeypatch.setattr(settings_file, "read_config", read_config)
+        other.start()
+        other.join(0.3)
+        return content
+
+    monkeypatch.setattr(settings_file, "read_config", read_while_another_writes)
+    set_in_config(path, "budget_job", "1")
+    other.join()
+    assert read_config(path) == b"budget_job = 1\nbudget_day = 5\n"
