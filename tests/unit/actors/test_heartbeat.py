@@ -21,6 +21,7 @@ from outsourcerer.messages.session import SessionAccepted, SessionObserved, Sess
 from outsourcerer.messages.vocabulary import JobState, SessionState
 from outsourcerer.state.alarms_reader import beat, open_alarms
 from outsourcerer.state.heartbeat_file import Arming
+from outsourcerer.state.heartbeat_view import heartbeat_object
 from outsourcerer.state.reader import Reader
 from outsourcerer.state.settings import Settings
 from outsourcerer.state.store import Store
@@ -338,6 +339,21 @@ def test_whoever_was_named_is_woken_by_the_next_supervisor(bench):
     bench.running()
     bench.ended(JobState.FAILED)
     bench.pushed(1, "dead")
+
+
+def test_what_became_of_a_push_is_said_of_whom_it_was_for(bench):
+    def last():
+        shown = bench.read(lambda reader: heartbeat_object(reader, bench.home, bench.now, running=True))
+        return [(sink["target"], sink["result"]) for sink in shown["sinks"]]
+
+    bench.armed()
+    bench.running()
+    bench.ended(JobState.FAILED)
+    bench.pushed(1, "dead")
+    bench.settled()
+    eventually(lambda: last() == [("notify", "given")])
+    bench.ask(StartHeartbeat(Arming(wake="other")))
+    assert last() == [("other", None)]
 
 
 def test_a_loop_tells_its_end_and_its_laps_tell_nothing(bench):
