@@ -24,13 +24,13 @@ from .limit_book import LimitBook
 from .lock import HomeLock
 from .memory_book import MemoryBook
 from .model_book import ModelBook
-from .notices import Notices, notices_path
+from .notices import Notices, notices_path, pass_on
 from .opening import open_store
+from .plain_spawner import spawner_for
 from .pump import Pump
 from .purse import Purse
 from .root import Root
 from .services import Services
-from .spawner import Spawner
 from .vigil import Vigil
 
 READY_S = 60.0
@@ -91,7 +91,7 @@ def assemble(
         feed=Feed(),
         board=Board(),
         pump=Pump(),
-        spawner=Spawner(fifo),
+        spawner=spawner_for(settings.text("spawn"), fifo, lambda line: pass_on(directory, line)),
         lane=book.lane,
         registry=book.registry,
         models=models,
@@ -109,7 +109,9 @@ def assemble(
     notices: Notices | None = None
     try:
         notices = Notices(fifo, directory)
-    except (OSError, AttributeError) as error:
+    except AttributeError:
+        log.info("this system has no named pipes: shims are heard by the pipe that each is started with")
+    except OSError as error:
         log.warning("no named pipe can be had (%s): ends are noticed a little later", error)
     max_jobs = int(settings.number("max_jobs") or 1)
     dispatcher = Dispatcher(services, book, socket=listener.address if listener is not None else "", max_jobs=max_jobs)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
-import signal
 from enum import Enum, auto
 
 from ..messages.job import Identity
@@ -13,6 +11,7 @@ from ..state.identity import identify, look
 from ..state.job_folder import JobFolder, SpawnRecord
 from ..state.job_machine import ProcessState
 from .base import log
+from .signals import CONT, KILL, send
 
 
 class LaunchFate(Enum):
@@ -62,8 +61,7 @@ def hurry(folder: JobFolder, attempt: int, *, waited_s: float, grace_s: float) -
         return
     resume(claim.process)
     if waited_s >= 2 * grace_s and state_of(claim.process) in _ALIVE:
-        with contextlib.suppress(OSError):
-            os.kill(claim.process.pid, signal.SIGKILL)
+        send(claim.process, KILL)
 
 
 _ALIVE = (ProcessState.RUNNING, ProcessState.STOPPED)
@@ -93,5 +91,4 @@ def state_of(process: Identity | None) -> ProcessState:
 def resume(process: Identity) -> None:
     """Let a stopped process of ours go on."""
     if state_of(process) is ProcessState.STOPPED:
-        with contextlib.suppress(OSError):
-            os.kill(process.pid, signal.SIGCONT)
+        send(process, CONT)

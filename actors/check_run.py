@@ -115,6 +115,8 @@ def run_check(folder: Path, check: Check, stop: threading.Event | None = None) -
         known = result_of(folder)
         if known is not None:
             return known
+        if not os.access(SHELL, os.X_OK):
+            return CheckResult(Verdict.NOT_RUN, error=f"checks are run by {SHELL}, which this system has not")
         keeper = None if (folder / "claim.1").exists() else _begin(folder, check)
         return _wait(folder, check, keeper, stop)
     except (StateError, OSError) as error:

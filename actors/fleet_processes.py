@@ -12,7 +12,7 @@ from functools import lru_cache
 from ..lanes.transcripts.follow import read_object
 from ..lanes.transcripts.programs import is_session, script_of, tool_of, tool_of_package
 from ..lanes.values import as_word
-from ..state.processes import LINUX, ProcessRow, Snapshot, snapshot
+from ..state.processes import LINUX, ProcessRow, Snapshot, snapshot, ticks_per_second
 from .fleet_stores import small_file
 
 _ARGV = 16 * 1024
@@ -167,7 +167,7 @@ def folder_of(pid: int) -> str | None:
 
 def started_at(row: ProcessRow, boot: float) -> float:
     """Return when a process started, in epoch seconds."""
-    return boot + row.started / os.sysconf("SC_CLK_TCK") if LINUX else row.started
+    return boot + row.started / ticks_per_second() if LINUX else row.started
 
 
 def epoch_of_boot() -> float:
@@ -180,8 +180,7 @@ def busy_share(before: Mapping[int, tuple[float, int]], pid: int, now: float, ti
     seen = before.get(pid)
     if seen is None or now - seen[0] < 0.5:
         return None
-    rate = os.sysconf("SC_CLK_TCK") if LINUX else 100
-    return max(0, ticks - seen[1]) / rate / (now - seen[0])
+    return max(0, ticks - seen[1]) / ticks_per_second() / (now - seen[0])
 
 
 def lines_of(rows: Iterable[ProcessRow], word: str) -> list[tuple[str, ...]]:

@@ -78,6 +78,8 @@ class Dispatch:
     """Words of the command, and values of the environment, that are addresses."""
     scope: Scope
     cwd: str
+    tree: str | None = None
+    """The git work tree of its own that it is to get."""
     home: Home
     """The state home, which keeps consent."""
     environment: Mapping[str, str] = field(repr=False)
@@ -390,13 +392,14 @@ def _declined(dispatch: Dispatch, leaves: Leaving) -> Refused:
 
 def _disclosed(dispatch: Dispatch, leaves: Leaving, words: str) -> tuple[str, ...]:
     """Return what a person is told, each a line."""
-    lane, model = dispatch.lane, dispatch.model or "its own default model"
+    lane, model, scope = dispatch.lane, dispatch.model or "its own default model", dispatch.scope.folders
     reads = (
-        f"the task, and whatever it opens; it works in {_folders(dispatch.scope.folders)}"
-        if dispatch.scope.folders
+        f"the task, and whatever it opens; it works in {_folders((dispatch.tree,) if dispatch.tree else scope)}"
+        if scope
         else "the text it is given, and nothing else"
     )
-    edits = "files there are changed in place" if dispatch.verb.may_write else "nothing is to be changed there"
+    changed = "files are changed in that work tree of its own" if dispatch.tree else "files there are changed in place"
+    edits = changed if dispatch.verb.may_write else "nothing is to be changed there"
     lines = [
         f"cloud: {lane.name} ({lane.vehicle}, {model}) sends to {leaves.to}"
         + (f": {leaves.why}" if leaves.why else ""),

@@ -16,6 +16,7 @@ from ..state.errors import StateError
 from ..state.settings import Settings
 from .redaction import named_so, remember
 from .secrets import named_secrets
+from .windows_argv import find_program
 from .withholding import withhold
 
 VERSION_S = 20.0
@@ -51,7 +52,7 @@ def host_for(
     ``keys_from`` is the environment in which the lane's keys are looked for, where ``environment`` was cleared of them.
     """
     path = environment.get("PATH", os.defpath)
-    programs = {name: shutil.which(name, path=path) for name in _programs(lane)}
+    programs = {name: _which(name, path, environment) for name in _programs(lane)}
     keys = environment if keys_from is None else keys_from
     secrets = named_secrets(lane.secrets, keys)
     server, models = _server(environment, settings) if "server" in lane.needs else (None, ())
@@ -64,7 +65,7 @@ def host_for(
         environment=environment,
         executables={name: os.path.abspath(found) if found else None for name, found in programs.items()},  # noqa: PTH100  no symlink may be resolved: a program may look at the name it was called by
         python=sys.executable,
-        home=environment.get("HOME", "/"),
+        home=_home(environment),
         is_root=hasattr(os, "geteuid") and os.geteuid() == 0,
         trust_folder=settings.flag("trust_folder"),
         platform=sys.platform,
@@ -97,6 +98,19 @@ def usable(lane: Lane, readiness: Readiness) -> bool:
     """Whether a job may be sent there without being asked to: what a lane needs of the machine must answer."""
     least = (ReadinessLevel.ABSENT, ReadinessLevel.INSTALLED) if lane.needs else (ReadinessLevel.ABSENT,)
     return readiness.level not in least
+
+
+def _which(name: str, path: str, environment: Mapping[str, str]) -> str | None:
+    """Return the file that a program's name means to this caller, or None."""
+    if os.name == "nt":
+        return find_program(name, path, environment.get("PATHEXT", ""), os.path.isfile)
+    return shutil.which(name, path=path)
+
+
+def _home(environment: Mapping[str, str]) -> str:
+    """Return this caller's home folder."""
+    there = environment.get("USERPROFILE", "/") if os.name == "nt" else "/"
+    return environment.get("HOME", there)
 
 
 def _programs(lane: Lane) -> tuple[str, ...]:

@@ -359,6 +359,7 @@ def _plan(  # noqa: PLR0913, PLR0917  the parts of one draft
                 files=tuple((file.name, file.content) for file in granted.files if file.name != MCP_FILE),
             ),
             cwd=request.cwd,
+            tree=None if tree is None else tree.tree.path,
             home=home,
             environment=host.environment,
             settings=settings,

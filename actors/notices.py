@@ -106,24 +106,26 @@ class Notices:
             *lines, held = held.split(b"\n")
             held = held[-LINE_CAP:]
             for line in lines:
-                self._tell(line)
+                pass_on(self._directory, line)
 
-    def _tell(self, line: bytes) -> None:
-        if not 0 < len(line) <= LINE_CAP:
+
+def pass_on(directory: Directory, line: bytes) -> None:
+    """Pass one hint on to whom it is for; what is no hint is ignored."""
+    if not 0 < len(line) <= LINE_CAP:
+        return
+    try:
+        hint = json.loads(line)
+        if isinstance(session := hint.get("session"), str) and JOB_ID.match(session):
+            directory.tell(session_actor(session), SessionNoticed())
             return
-        try:
-            hint = json.loads(line)
-            if isinstance(session := hint.get("session"), str) and JOB_ID.match(session):
-                self._directory.tell(session_actor(session), SessionNoticed())
-                return
-            job, what = hint["job"], hint["what"]
-            if what in _CANCELS:
-                self._directory.tell("jobs", CancelNoticed(job_id=job, at_once=what != "cancel"))
-                return
-            notice = ShimNoticed(what=what, survivors=tuple(hint.get("survivors", ())))
-        except (ValueError, TypeError, KeyError, AttributeError, RecursionError, ValidationError):
+        job, what = hint["job"], hint["what"]
+        if what in _CANCELS:
+            directory.tell("jobs", CancelNoticed(job_id=job, at_once=what != "cancel"))
             return
-        if isinstance(job, str) and JOB_ID.match(job):
-            claimed = self._directory.tell(job_actor(job), notice)
-            if not claimed and notice.what == "exited":
-                self._directory.tell("jobs", Unclaimed(job))
+        notice = ShimNoticed(what=what, survivors=tuple(hint.get("survivors", ())))
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError, ValidationError):
+        return
+    if isinstance(job, str) and JOB_ID.match(job):
+        claimed = directory.tell(job_actor(job), notice)
+        if not claimed and notice.what == "exited":
+            directory.tell("jobs", Unclaimed(job))

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Literal
 
 from ..messages.internal import OutputArrived, OutputDrained
-from ..state.files import open_regular
+from ..state.files import open_regular, read_at
 from .base import Handle
 
 CHUNK = 512 * 1024
@@ -190,7 +190,7 @@ class Pump:
         if size <= 0:
             return b""
         try:
-            data = os.pread(descriptor, size, tail.offsets[stream])
+            data = read_at(descriptor, size, tail.offsets[stream])
         except OSError:
             tail.missing = True
             return b""

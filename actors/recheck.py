@@ -57,11 +57,20 @@ class Asks:
     verb: Verb
     model: str | None
     cwd: str
+    tree: str | None = None
+    """The job's own work tree: it holds what is committed, which the folder that was looked at first may not."""
 
     @classmethod
     def job(cls, record: JobRecord) -> Asks:
         """The launch of a job's attempt."""
-        return cls(subject=record.job_id, attempt=record.attempt, verb=record.verb, model=record.model, cwd=record.cwd)
+        return cls(
+            subject=record.job_id,
+            attempt=record.attempt,
+            verb=record.verb,
+            model=record.model,
+            cwd=record.cwd,
+            tree=record.worktree,
+        )
 
     @classmethod
     def session(cls, record: SessionRecord, attempt: int) -> Asks:
@@ -140,6 +149,7 @@ def dispatch_again(kept: Mapping[str, Any], asks: Asks, lane: Lane, home: Home) 
         {name: word for name, word in given.items() if name in _ENVIRONMENT} if isinstance(given, dict) else {}
     )
     folders = kept.get("folders")
+    scope = _words(folders) if isinstance(folders, list) else (asks.cwd,)
     server = kept.get("server")
     return Dispatch(
         subject=asks.subject,
@@ -149,7 +159,7 @@ def dispatch_again(kept: Mapping[str, Any], asks: Asks, lane: Lane, home: Home) 
         model=asks.model,
         server=server if isinstance(server, str) else None,
         addresses=_words(kept.get("addresses")),
-        scope=Scope(folders=_words(folders) if isinstance(folders, list) else (asks.cwd,)),
+        scope=Scope(folders=(*scope, asks.tree) if asks.tree and scope else scope),
         cwd=asks.cwd,
         home=home,
         environment=environment,

@@ -22,6 +22,7 @@ FOUND_MOST = 50
 
 _PRUNED = frozenset(os.fsencode(name) for name in PRUNED)
 _CHECKED_EVERY = 4096
+_PIPE = "pipe that may hand out a secret"
 _GONE = (errno.ENOENT, errno.ENOTDIR)
 
 
@@ -156,17 +157,14 @@ class _Scan:
         kind = credential_kind(parts)
         if kind is None and needs_content(parts):
             head = self._head(path)
-            kind = None if head is None else content_kind(parts, head)
+            kind = content_kind(parts, head) if head is not None else _PIPE if _is_pipe(path) else None
         if kind is not None:
             self._found[shown or path] = kind
 
     def _head(self, path: bytes) -> bytes | None:
         """Return the beginning of a regular file; None when there is none to be read by anybody of this user."""
         try:
-            mode = os.stat(path).st_mode
-            if not stat.S_ISREG(mode):
-                if stat.S_ISFIFO(mode):  # password managers hand secrets out so, to whoever reads
-                    self._stop(f"{_printable(path)} is a pipe: what it would give can't be looked at")
+            if not stat.S_ISREG(os.stat(path).st_mode):
                 return None  # opening a device may do something
             descriptor = open_regular(os.fsdecode(path), follow=True)
         except OSError as error:
@@ -199,6 +197,14 @@ class _Scan:
 def _within(path: bytes, folder: bytes) -> bool:
     """Tell whether ``path`` is ``folder`` or lies in it."""
     return path == folder or path.startswith(folder.rstrip(b"/") + b"/")
+
+
+def _is_pipe(path: bytes) -> bool:
+    """Tell whether a name is that of a FIFO: password managers hand secrets out so, to whoever reads."""
+    try:
+        return stat.S_ISFIFO(os.stat(path).st_mode)
+    except OSError:
+        return False
 
 
 def _own(path: bytes) -> bool:

@@ -25,7 +25,7 @@ from .memory_book import MemoryBook
 from .model_book import ModelBook
 from .pump import Pump
 from .purse import Purse
-from .spawner import Spawner
+from .spawner import Spawning
 from .vigil import Vigil
 
 
@@ -40,7 +40,7 @@ class Services:
     feed: Feed
     board: Board
     pump: Pump
-    spawner: Spawner
+    spawner: Spawning
     lane: Callable[[str], Lane | None]
     """Name → lane, user-declared ones included; None when it is gone."""
     registry: Callable[[], Registry]

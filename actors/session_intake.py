@@ -119,9 +119,12 @@ def preview_session(
     return found if isinstance(found, Refused) else with_verdict(found.plan, found.dispatch)
 
 
-def _decide(  # noqa: C901, PLR0911 - one refusal after the other
+def _decide(  # noqa: C901, PLR0911, PLR0912 - one refusal after the other
     request: SessionRequest, home: Home, registry: Registry, models: ModelBook | None, limits: LimitBook | None
 ) -> SessionDraft | Refused:
+    if not hasattr(os, "fork"):
+        message = "sessions can't run on this system: it has no fork"
+        return Refused(code=RefusalCode.NO_SESSIONS, message=message, hint="use osrc in WSL, or give a job: osrc run")
     try:
         environment = decode_environment(request.environment)
         settings = settings_of(environment)

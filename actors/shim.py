@@ -23,14 +23,13 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-import fcntl
 import gc
 import json
 import os
 import signal
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 LAUNCH_LIMIT = 64 * 1024 * 1024
 PR_SET_CHILD_SUBREAPER = 36
@@ -39,7 +38,9 @@ TERM_GRACE_S = 2.0
 FIRST_PAUSE_S, LONGEST_PAUSE_S, PATIENCE_S = 0.2, 30.0, 3 * 86400.0
 """How often, and for how long, it is tried to write the exit record."""
 LINUX = sys.platform == "linux"
-IGNORED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE, signal.SIGXFSZ)
+NOFOLLOW, NONBLOCK, BINARY = (getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY"))
+_ENDING = ("SIGINT", "SIGTERM", "SIGHUP", "SIGPIPE", "SIGXFSZ")
+IGNORED = tuple(signal.Signals[name] for name in _ENDING if name in signal.Signals.__members__)
 """What would end a shim before its delegate. No delegate inherits it."""
 
 
@@ -54,6 +55,8 @@ def main(fifo: str) -> None:
         except OSError:
             libc = None
     boot = boot_id()
+    import fcntl  # noqa: F401, PLC0415  not on Windows; here, so that no fork has to find it
+
     gc.disable()  # collecting in a fork copies every page it touches
     gc.freeze()
     buffer = b""
@@ -119,22 +122,39 @@ def run_shim(folder: bytes, attempt: int, fifo: str, boot: str, libc: ctypes.CDL
         record = exit_record(attempt, signal=os.WTERMSIG(status))
     else:
         record = exit_record(attempt, code=os.WEXITSTATUS(status))
+    conclude(
+        folder,
+        record,
+        lambda: any_left(delegate),
+        lambda: end_leftovers(delegate),
+        lambda what, survivors: notify(fifo, job, attempt, what, survivors),
+    )
+
+
+def conclude(
+    folder: bytes,
+    record: dict[str, object],
+    left: Callable[[], list[int]],
+    end: Callable[[], list[int]],
+    tell: Callable[[str, Sequence[int]], None],
+) -> None:
+    """Write how the delegate ended, end what it left, tell."""
     written = try_exit(folder, record)
     survivors: list[int] = []
-    if any_left(delegate):
-        notify(fifo, job, attempt, "exited")
-        survivors = end_leftovers(delegate)
+    if left():
+        tell("exited", ())
+        survivors = end()
     if not written:
         write_exit(folder, record)
-        notify(fifo, job, attempt, "exited")
-    notify(fifo, job, attempt, "gone", survivors)
+        tell("exited", ())
+    tell("gone", survivors)
 
 
 def claim(folder: bytes, attempt: int, me: dict[str, object]) -> int | None:
     """Take the attempt: its open file, or None when somebody has it."""
     path = os.path.join(folder, b"claim.%d" % attempt)
     try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | BINARY, 0o600)
     except OSError:
         return None
     with contextlib.suppress(OSError):  # an empty claim is a claim
@@ -193,6 +213,8 @@ def become_delegate(
     """
     gate_read, gate_write, report = pipes
     try:
+        import fcntl  # noqa: PLC0415  not on Windows, where nothing forks
+
         os.setsid()
         for number in IGNORED:
             signal.signal(number, signal.SIG_DFL)
@@ -351,11 +373,11 @@ def write_json(folder: bytes, name: str, value: dict[str, object]) -> None:
     """Write whole or not at all: a temporary file, then a rename."""
     path = os.path.join(folder, name.encode())
     temporary = os.path.join(folder, b".%s.%d.tmp" % (name.encode(), os.getpid()))
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | BINARY, 0o600)
     try:
         write_all(descriptor, json.dumps(value).encode())
         os.close(descriptor)
-        os.rename(temporary, path)
+        os.replace(temporary, path)
     except OSError:
         with contextlib.suppress(OSError):
             os.unlink(temporary)
@@ -371,7 +393,7 @@ def write_all(descriptor: int, data: bytes) -> None:
 def empty(path: bytes) -> None:
     """Leave nothing in a file, if there is one."""
     with contextlib.suppress(OSError):
-        descriptor = os.open(path, os.O_WRONLY | os.O_TRUNC | os.O_NOFOLLOW | os.O_NONBLOCK)
+        descriptor = os.open(path, os.O_WRONLY | os.O_TRUNC | NOFOLLOW | NONBLOCK)
         os.close(descriptor)
 
 
@@ -391,14 +413,19 @@ def read_all(descriptor: int, *, close: bool = True) -> bytes:
 
 def notify(fifo: str, job: str, attempt: int, what: str, survivors: Sequence[int] = ()) -> None:
     """Hint to whoever listens; nobody may be."""
-    line = json.dumps({"job": job, "attempt": attempt, "what": what, "survivors": list(survivors)[:64]}) + "\n"
     try:
-        descriptor = os.open(fifo, os.O_WRONLY | os.O_NONBLOCK)
+        descriptor = os.open(fifo, os.O_WRONLY | NONBLOCK)
     except OSError:
         return
     with contextlib.suppress(OSError):
-        os.write(descriptor, line.encode())
+        os.write(descriptor, hint(job, attempt, what, survivors))
     os.close(descriptor)
+
+
+def hint(job: str, attempt: int, what: str, survivors: Sequence[int]) -> bytes:
+    """Return the line that is said of a step."""
+    said = {"job": job, "attempt": attempt, "what": what, "survivors": list(survivors)[:64]}
+    return json.dumps(said).encode() + b"\n"
 
 
 def describe(error: Exception) -> str:

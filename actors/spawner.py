@@ -15,6 +15,7 @@ import sys
 import threading
 import time
 from pathlib import Path
+from typing import Protocol
 
 from .base import log
 from .gate import Passed
@@ -24,6 +25,19 @@ SHIM = Path(__file__).with_name("shim.py")
 
 class SpawnError(Exception):
     """No shim can be started on this machine. ``str()`` is the sentence."""
+
+
+class Spawning(Protocol):
+    """Whoever starts shims: by a fork (``Spawner``), or each by itself (``PlainSpawner``)."""
+
+    def spawn(self, folder: Path, attempt: int, permit: Passed) -> None:
+        """Ask for the shim of one attempt. Raises SpawnError, and PermissionError for a permit that is another's."""
+
+    def suspect(self, asked_at: float) -> None:
+        """Hear that what was asked for at ``asked_at`` (monotonic seconds) did not come about."""
+
+    def close(self) -> None:
+        """Start no more. Shims live on."""
 
 
 class Spawner:

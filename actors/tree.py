@@ -2,14 +2,12 @@
 
 A tree is the delegate (pid + start time + boot), its process group and session, its descendants, and
 whatever escaped them but still bears the job's id in its environment (``OSRC_JOB_ID``), which only
-something the delegate started can have inherited.
+something the delegate started can have inherited; on Windows, what is in the job's job object.
 """
 
 from __future__ import annotations
 
-import contextlib
 import os
-import signal
 import sys
 import threading
 import time
@@ -19,8 +17,10 @@ from pathlib import Path
 from ..messages.internal import TreeLooked
 from ..messages.job import Identity
 from ..state.identity import boot_id, judge
-from ..state.processes import ProcessRow, cpu_ticks, descendants, members, read_process, snapshot
+from ..state.processes import ProcessRow, cpu_ticks, descendants, members, snapshot, ticks_per_second
 from .base import Handle, log
+from .job_objects import members as held_together
+from .signals import CONT, KILL, TERM, send
 
 JOB_VARIABLE = "OSRC_JOB_ID"
 PRUNED = frozenset({".git", "node_modules", ".venv", "venv", "target", "dist", "__pycache__", ".tox", ".hg", ".svn"})
@@ -53,6 +53,7 @@ def _look_at_all(job_id: str, delegate: Identity | None, shim: Identity | None) 
     for identity in (delegate, shim):
         if identity is not None and identity.boot_id == boot_id():
             found.update((row.pid, row) for row in _under(identity, rows))
+    found.update((pid, rows[pid]) for pid in held_together(job_id) if pid in rows)
     since = delegate.started if delegate is not None else shim.started if shim is not None else None
     if since is not None:
         for row in rows.values():
@@ -81,7 +82,7 @@ def end_tree(job_id: str, delegate: Identity | None, shim: Identity | None, grac
     left = _left(job_id, delegate, shim)
     deadline = time.monotonic() + 3.0
     while left and time.monotonic() < deadline:
-        _signal(left, signal.SIGKILL)
+        _signal(left, KILL)
         time.sleep(0.02)
         left = _left(job_id, delegate, shim)
     if left:
@@ -99,9 +100,9 @@ def _leaves(job_id: str, delegate: Identity | None, shim: Identity | None, grace
     waited_s = 0.0
     left = _left(job_id, delegate, shim)
     while left:
-        _signal((row for row in left if (row.pid, row.started) not in asked), signal.SIGTERM)
+        _signal((row for row in left if (row.pid, row.started) not in asked), TERM)
         asked.update((row.pid, row.started) for row in left)
-        _signal((row for row in left if row.state in ("T", "t")), signal.SIGCONT)
+        _signal((row for row in left if row.state in ("T", "t")), CONT)
         if waited_s >= grace_s:
             return False
         before = time.monotonic()
@@ -149,7 +150,7 @@ def look_at_tree(  # noqa: PLR0913  what was seen last time comes in by name
 
 
 def _cpu_s(job_id: str, delegate: Identity, shim: Identity | None) -> float:
-    return cpu_ticks(tree_of(job_id, delegate, shim)) / os.sysconf("SC_CLK_TCK")
+    return cpu_ticks(tree_of(job_id, delegate, shim)) / ticks_per_second()
 
 
 def newer_file(folder: str, since: float, depth: int) -> bool:
@@ -198,20 +199,9 @@ def in_background(name: str, to: Handle, work: Callable[[], object], *, otherwis
     threading.Thread(target=run, name=name, daemon=True).start()
 
 
-def _signal(rows: Iterable[ProcessRow], number: signal.Signals) -> None:
-    """Signal these processes and no others: a pid that was reused since the look is left alone."""
+def _signal(rows: Iterable[ProcessRow], number: int) -> None:
     for row in rows:
-        with contextlib.suppress(OSError):
-            if not hasattr(os, "pidfd_open"):
-                os.kill(row.pid, number)
-                continue
-            descriptor = os.pidfd_open(row.pid)
-            try:
-                now = read_process(row.pid)  # the descriptor holds the process: what is read now is what is signalled
-                if now is not None and now.started == row.started:
-                    signal.pidfd_send_signal(descriptor, number)
-            finally:
-                os.close(descriptor)
+        send(row, number)
 
 
 def _bears(pid: int, job_id: str) -> bool:

@@ -27,6 +27,9 @@ LEAVE_S = 20.0
 
 _LOG_TAIL = 64 * 1024
 
+_DETACHED = getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0) | getattr(subprocess, "CREATE_NO_WINDOW", 0)
+"""On Windows: out of reach of this terminal's Ctrl-C, on a console that nobody sees."""
+
 
 LEFT_S = 2.0
 """How long another client's supervisor, for which ours left, is waited for before the next is tried."""
@@ -52,19 +55,10 @@ def start(root: str) -> Channel:
     Raises StateError when the state home can't be used, CannotDetachError when the process can't be
     started or ends before it listens. Several clients may do this at once: one of theirs wins.
     """
-    _check_platform()
     home = full_home(os.environ, root)
     home.preflight()
     with _turn(root) as started:
         return started or _start(root)
-
-
-def _check_platform() -> None:
-    """Raise CliError where jobs can't run at all: shims and holders are forked."""
-    if not hasattr(os, "fork"):
-        raise CliError(
-            "supervisor_unavailable", "jobs and sessions can't run on this system: it has no fork", "use osrc in WSL"
-        )
 
 
 @contextlib.contextmanager
@@ -152,6 +146,7 @@ def _spawn(root: str, log: str) -> subprocess.Popen[bytes]:
             cwd="/",
             env=_environment(),
             start_new_session=True,
+            creationflags=_DETACHED,
         )
     finally:
         os.close(descriptor)
@@ -303,6 +298,5 @@ class InProcess:
 
 
 def in_process(root: str) -> Channel:
-    """Return a tree in this process. Raises CliError where none can be."""
-    _check_platform()
+    """Return a tree in this process. Raises StateError where none can be."""
     return InProcess(root)

@@ -121,6 +121,10 @@ def _report(error: Exception, arguments: list[str]) -> int:
             from .output import answer_json  # noqa: PLC0415 - on the way to an error
 
             answer_json({"error": {"code": known.code, "message": message, "hint": hint}})
+        elif known.hint is None and known.code == "usage" and message.startswith("Usage: "):
+            from .output import say  # noqa: PLC0415 - on the way to an error
+
+            say(message)  # a group that was given no command: its help is what there is to say
         else:
             from .output import say  # noqa: PLC0415 - on the way to an error
 
@@ -142,6 +146,8 @@ def _known(error: Exception) -> CliError | None:
     if isinstance(error, click.ClickException):
         context = getattr(error, "ctx", None)
         path = context.command_path if context is not None else "osrc"
+        if type(error).__name__ == "NoArgsIsHelpError":  # click before 8.2 has none
+            return CliError("usage", error.format_message())
         return CliError("usage", error.format_message(), f"{path} -h")
     if isinstance(error, click.Abort):
         return CliError("usage", "aborted", None, 130)

@@ -146,6 +146,14 @@ def open_regular(path: str | os.PathLike[str], flags: int = os.O_RDONLY, *, foll
     return descriptor
 
 
+def read_at(descriptor: int, size: int, offset: int) -> bytes:
+    """Return up to ``size`` bytes from ``offset``; where the descriptor stands is not kept. Raises OSError."""
+    if hasattr(os, "pread"):
+        return os.pread(descriptor, size, offset)
+    os.lseek(descriptor, offset, os.SEEK_SET)
+    return os.read(descriptor, size)
+
+
 def set_aside(path: Path, suffix: str, ending: str = "") -> Path | None:
     """Rename ``path`` to ``path`` + ``suffix`` (numbered when taken): the new path, or None when nothing is there.
 

@@ -57,7 +57,7 @@ def look(pid: int, started: float, boot: str) -> Liveness:
 
 def judge(row: ProcessRow | None, started: float) -> Liveness:
     """Return the same for a row of a snapshot (None: the pid is not there)."""
-    if row is None or not _same_start(row.started, started):
+    if row is None or not same_start(row.started, started):
         return "gone"
     if row.state in ("T", "t"):
         return "stopped"
@@ -66,6 +66,7 @@ def judge(row: ProcessRow | None, started: float) -> Liveness:
     return "gone" if row.state in ("X", "x") else "running"
 
 
-def _same_start(one: float, other: float) -> bool:
+def same_start(one: float, other: float) -> bool:
+    """Whether two start times, in the platform's unit, are of one process."""
     # Linux: whole ticks. Elsewhere: epoch seconds that went through JSON, and clocks that are read twice.
     return one == other if LINUX else abs(one - other) < 0.05

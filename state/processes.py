@@ -25,7 +25,7 @@ class ProcessRow(NamedTuple):
     started: float
     """Start time in the platform's unit, as in ``messages.job.Identity``."""
     cpu_ticks: int
-    """User plus system CPU time, in clock ticks (``os.sysconf("SC_CLK_TCK")`` a second)."""
+    """User plus system CPU time, in clock ticks (``ticks_per_second``)."""
 
 
 Snapshot = Mapping[int, ProcessRow]
@@ -88,6 +88,11 @@ def cpu_ticks(rows: Iterable[ProcessRow]) -> int:
     return sum(row.cpu_ticks for row in rows)
 
 
+def ticks_per_second() -> int:
+    """Return how many clock ticks a second has, in which ``cpu_ticks`` counts."""
+    return os.sysconf("SC_CLK_TCK") if LINUX else _PSUTIL_TICKS
+
+
 def _pids() -> list[int]:
     if LINUX:
         return [int(name) for name in os.listdir("/proc") if name.isdigit()]  # noqa: PTH208 - hot path
@@ -132,6 +137,7 @@ def parse_stat(pid: int, data: bytes) -> ProcessRow | None:
         return None
 
 
+_PSUTIL_TICKS = 100
 _PSUTIL_STATES = {"stopped": "T", "tracing-stop": "t", "zombie": "Z", "dead": "X", "running": "R"}
 
 
@@ -146,7 +152,7 @@ def _read_psutil(pid: int) -> ProcessRow | None:
             ppid = process.ppid()
             try:
                 times = process.cpu_times()
-                ticks = int((times.user + times.system) * 100)
+                ticks = int((times.user + times.system) * _PSUTIL_TICKS)
             except psutil.AccessDenied:
                 ticks = 0
     except psutil.Error:

@@ -139,6 +139,13 @@ _SUPERVISOR = (
         False,
         "the supervisor listens at a port of this machine, not at a local socket (always so on Windows)",
     ),
+    Setting(
+        "spawn",
+        "text",
+        None,
+        "how a job's own process is started: forked, or each by itself (plain, always so on Windows)",
+        choices=("fork", "plain"),
+    ),
     _flag("no_daemon", False, "run the supervisor inside each command"),
     _flag("bg_no_detach", False, "the older name for no_daemon on bg", effective=False),
 )

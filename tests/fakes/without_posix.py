@@ -2,11 +2,13 @@
 
     python without_posix.py WORD...     # as ``osrc WORD...``; a line "== WORD..." of stdin for each further command
 
-It is still Linux below: paths, modes and links are. What only exists on Windows is not there either.
+It is still Linux below: paths, modes and links are. Of what only exists on Windows there are
+msvcrt's locks.
 """
 
 from __future__ import annotations
 
+import fcntl
 import importlib
 import os
 import shutil
@@ -14,6 +16,7 @@ import signal
 import socket
 import sys
 import sysconfig
+import types
 
 NEEDED = (
     "asyncio",
@@ -67,6 +70,7 @@ def take_away() -> None:
     sysconfig.get_config_vars()
     room = os.statvfs("/")
     shutil.disk_usage = lambda _path: shutil._ntuple_diskusage(room.f_blocks, 0, room.f_bavail * room.f_frsize)  # type: ignore[assignment]
+    sys.modules["msvcrt"] = _msvcrt()
     for name in MODULES:
         for loaded in [one for one in sys.modules if one == name or one.startswith(f"{name}.")]:
             del sys.modules[loaded]
@@ -76,6 +80,15 @@ def take_away() -> None:
             if hasattr(holder, name):
                 delattr(holder, name)
     sys.platform = "win32"
+
+
+def _msvcrt() -> types.ModuleType:
+    """Windows' locks, by Linux's."""
+    lock, how = fcntl.flock, fcntl.LOCK_EX | fcntl.LOCK_NB
+    made = types.ModuleType("msvcrt")
+    made.LK_NBLCK = 2  # type: ignore[attr-defined]
+    made.locking = lambda descriptor, _mode, _count: lock(descriptor, how)  # type: ignore[attr-defined]
+    return made
 
 
 def main() -> None:

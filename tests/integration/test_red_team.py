@@ -116,6 +116,8 @@ def test_hostile_names_and_odd_files_hide_no_credentials(wary: Supervised) -> No
         link.symlink_to(outside / "id_ed25519")
         refused(wary.osrc("bg", "--lane", "sky", "x"), "could read credentials here")
         link.unlink()
+    refused(wary.osrc("bg", "--lane", "sky", "x"), "pipe.pem (pipe that may hand out a secret)")
+    (loop / "pipe.pem").unlink()
     os.mkfifo(loop / ".env")
     refused(wary.osrc("bg", "--lane", "sky", "x"), "sky")
     (loop / ".env").unlink()

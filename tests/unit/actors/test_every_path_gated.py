@@ -230,6 +230,25 @@ def test_the_gate_is_asked_again_at_each_launch(agreed):
         folder.remove()
 
 
+def test_a_work_tree_of_its_own_is_searched_whole_at_the_launch(agreed, tmp_path: Path) -> None:
+    found = agreed.ask("claude", Verb.EDIT)
+    assert isinstance(found, Draft)
+    record, folder = create(found, agreed.home, umask=0o022)
+    tree = tmp_path / "tree"
+    (tree / "sub").mkdir(parents=True)
+    launched = record.model_copy(update={"attempt": 1, "worktree": str(tree), "cwd": str(tree / "sub")})
+    try:
+        for name in (".env", "sub/.env"):
+            assert not isinstance(look_again(folder, Asks.job(launched), builtin("claude"), agreed.home), Refused)
+            (tree / name).write_text("A=b\n")
+            late = look_again(folder, Asks.job(launched), builtin("claude"), agreed.home)
+            assert isinstance(late, Refused)
+            assert (late.code, str(tree / name) in late.message) == (RefusalCode.WOULD_LEAK, True)
+            (tree / name).unlink()
+    finally:
+        folder.remove()
+
+
 @pytest.mark.parametrize("trusted", [False, True])
 def test_what_came_into_the_folder_meanwhile_is_seen_at_the_launch(agreed, trusted: bool) -> None:
     found = agreed.ask("droid", Verb.RUN)

@@ -348,3 +348,9 @@ def test_what_a_person_is_told(world):
     ):
         assert word in words, words
     assert "changed in place" not in "\n".join(world.ask().disclosure)
+
+
+def test_a_work_tree_of_its_own_is_said_to_be_what_is_changed(world):
+    world.agree()
+    words = "\n".join(world.ask(verb=Verb.EDIT, tree="/srv/tree").disclosure)
+    assert "works in /srv/tree; files are changed in that work tree of its own" in words

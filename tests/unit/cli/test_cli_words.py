@@ -232,3 +232,12 @@ def test_refused_before_anything_is_asked(words: list[str], gateway: FakeGateway
     assert done.stderr.startswith(b"ERROR: ")
     assert gateway.requests == []
     assert list((gateway.home / "spool").iterdir()) == []
+
+
+@pytest.mark.parametrize("group", ["session", "supervisor", "config"])
+def test_a_group_that_is_given_no_command_says_what_it_has(group: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([group]) == 64
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err.startswith(f"Usage: osrc {group} ")
+    assert "ERROR" not in said.err

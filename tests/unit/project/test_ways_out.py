@@ -15,6 +15,7 @@ import pytest
 from fakes.ways_out import ways_out
 from outsourcerer.actors import holders, image_service, rehearsal_turn
 from outsourcerer.actors.gate import Passed
+from outsourcerer.actors.plain_spawner import PlainSpawner
 from outsourcerer.actors.spawner import Spawner
 
 ROOT = Path(outsourcerer.__path__[0])
@@ -23,6 +24,8 @@ KNOWN = {
     # By the gate's permit.
     "actors/job_launch.py": ({"spawner.spawn"}, "hands on the permit of its attempt"),
     "actors/spawner.py": ({"subprocess.Popen"}, "the forking helper itself, which knows no work; spawn takes a permit"),
+    "actors/plain_spawner.py": ({"subprocess.Popen"}, "a shim by itself, for a permit"),
+    "actors/held.py": ({"subprocess.Popen"}, "inside a shim: only what spawn asked for"),
     "actors/holders.py": ({"subprocess.run"}, "start_holder takes a permit"),
     "actors/rehearsal_turn.py": ({"subprocess.Popen"}, "takes a permit"),
     # The shim, and what runs inside a delegate that was let through.
@@ -103,7 +106,7 @@ def test_a_new_one_is_noticed(tmp_path, source):
 
 
 def test_what_launches_takes_the_gate_s_permit():
-    for launches in (Spawner.spawn, holders.start_holder, rehearsal_turn._start, image_service.ask):
+    for launches in (Spawner.spawn, PlainSpawner.spawn, holders.start_holder, rehearsal_turn._start, image_service.ask):
         hints = inspect.get_annotations(launches, eval_str=True)
         assert Passed in hints.values(), launches
         assert "permit.demand(" in inspect.getsource(launches), launches
