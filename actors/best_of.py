@@ -13,10 +13,10 @@ from ..lanes.values import clip
 from ..messages.refusals import Refused
 from ..state.errors import printable
 from ..state.files import read_private, write_private
-from .check_files import look_at_check
+from .check_files import look_at_check, part_of, unbidden
 from .check_run import Check, CheckResult, Verdict, run_check
 from .crew_run import Candidate, told
-from .git import GitError, git
+from .git import GitError, ask_git, git
 from .kept_request import without_secrets
 from .worktrees import Worktree, inside, plan_worktree, settle_worktree
 
@@ -123,12 +123,27 @@ def _weighed(  # noqa: PLR0911  one reason not to win after the other
 
 
 def _own_check(tree: Worktree, span: str, record: Mapping[str, Any]) -> list[str]:
-    """Return the files that were there before, were changed, and are a part of the check."""
-    inner = str(record["inner"])
-    words = ("diff", "--no-renames", "--name-only", "--diff-filter=MTD", "-z", span)
-    changed = {os.fsdecode(path) for path in git(tree.root, *inside(tree), *words).out.split(b"\0") if path}
-    parts = look_at_check(str(record["check"]), os.path.normpath(Path(tree.path, inner)))
-    return sorted(changed.intersection(os.path.normpath(Path(inner, path)) for path in parts))
+    """Return the files that are a part of the check and were changed, or were added and change what it does."""
+    command, inner = str(record["check"]), str(record["inner"])
+    parts = look_at_check(command, os.path.normpath(Path(tree.path, inner)))
+    changed, added = (_names(tree, span, inner, letters) for letters in ("MTD", "A"))
+    own = {path for path in changed.intersection(parts) if _differs(tree, inner, path, parts[path])}
+    own |= unbidden(command, parts, added)
+    return sorted(os.path.normpath(Path(inner, path)) for path in own)
+
+
+def _names(tree: Worktree, span: str, inner: str, letters: str) -> set[str]:
+    """Return the files of these kinds of change, relative to the folder of the check."""
+    words = ("diff", "--no-renames", "--name-only", f"--diff-filter={letters}", "-z", span)
+    found = git(tree.root, *inside(tree), *words).out.split(b"\0")
+    return {os.path.relpath(os.fsdecode(path), inner or ".") for path in found if path}
+
+
+def _differs(tree: Worktree, inner: str, path: str, now: str) -> bool:
+    """Whether the part of a file that the check reads is another one than at the base; most are read in full."""
+    place = os.path.normpath(Path(inner, path))
+    seen = ask_git(tree.root, (*inside(tree), "show", f"{tree.base}:{place}"))
+    return seen.code != 0 or part_of(path, seen.out) != now
 
 
 def _check(folder: Path, record: Mapping[str, Any], one: Candidate, environment: Mapping[str, str]) -> CheckResult:

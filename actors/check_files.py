@@ -11,9 +11,11 @@ import fnmatch
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import tomllib
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
-from ..lanes.check_words import parts_of
+from ..lanes.check_words import Parts, parts_of
 from ..state.files import open_regular
 from .tree import PRUNED
 
@@ -23,6 +25,9 @@ MOST_BYTES = 64 * 1024 * 1024
 CHUNK = 1 << 20
 NEW_COUNTS = frozenset({"conftest.py", "sitecustomize.py", "pytest.ini"})
 """Files that change what a check does by being there at all."""
+
+ABSENT = "absent"
+"""What stands for a file that would change what a check does if it were made."""
 
 Look = Mapping[str, str]
 """Path, relative to the folder where it lies in it → what names its content."""
@@ -44,13 +49,28 @@ def look_at_check(command: str, cwd: str, guard: Sequence[str] = ()) -> Look:
         name = os.path.relpath(path, cwd) if _below(cwd, path) else path
         if name not in found and (digest := _digest(path)) is not None:
             found[name] = digest
-    return found
+    gone = {name: NO_PART for name in parts.files if name in _CONFIGURED}
+    gone |= dict.fromkeys((*_stand_ins(parts, found), *parts.shadows), ABSENT)
+    return found | {name: word for name, word in gone.items() if not os.path.lexists(_place(cwd, name))}
+
+
+def _stand_ins(parts: Parts, there: Collection[str]) -> list[str]:
+    return [name for group in parts.instead if any(one in there for one in group) for name in group]
 
 
 def changes(before: Look, after: Look) -> tuple[str, ...]:
-    """Return the files that were changed or removed, and new ones that change a check by being there, sorted."""
+    """Return the files that were changed, removed or displaced, and new ones that change a check, sorted."""
     new = (path for path in after if path not in before and os.path.basename(path) in NEW_COUNTS)  # noqa: PTH119 - a string
     return tuple(sorted({*(path for path, digest in before.items() if after.get(path) != digest), *new}))
+
+
+def unbidden(command: str, after: Look, added: Collection[str]) -> set[str]:
+    """Return those of ``added`` files that change what a check does by being there, by a look that has them."""
+    parts = parts_of(command)
+    before = [path for path, word in after.items() if path not in added and word != ABSENT]
+    counts = {*_stand_ins(parts, before), *parts.shadows}
+    counts |= {path for path in _CONFIGURED if after.get(path, NO_PART) != NO_PART}
+    return {path for path in added if path in counts or os.path.basename(path) in NEW_COUNTS}  # noqa: PTH119 - a string
 
 
 def _place(cwd: str, word: str) -> str:
@@ -73,20 +93,47 @@ def _walk(folder: str, patterns: Sequence[str]) -> Iterator[str]:
                 yield os.path.join(place, name)  # noqa: PTH118 - many of them
 
 
-def _scripts(path: str) -> str | None:
-    """Return what names the scripts of a package.json: its dependencies may well be part of the work."""
+def part_of(name: str, data: bytes) -> str | None:
+    """Return what names the part of a file that a check reads, where that is less than the whole: else None.
+
+    Of a package.json and a pyproject.toml much may well be part of the work: dependencies, a version.
+    """
+    read = _PARTLY.get(os.path.basename(name))  # noqa: PTH119 - a string
+    if read is None:
+        return None
+    parse, keys = read
+    try:
+        value = parse(data.decode())
+    except (ValueError, RecursionError):
+        return None
+    for key in keys:
+        value = value.get(key) if isinstance(value, dict) else None
+    return hashlib.sha256(json.dumps(value, sort_keys=True, default=str).encode()).hexdigest()
+
+
+_PARTLY: Mapping[str, tuple[Callable[[str], Any], tuple[str, ...]]] = {
+    "package.json": (json.loads, ("scripts",)),
+    "pyproject.toml": (tomllib.loads, ("tool", "pytest")),
+}
+_CONFIGURED = frozenset({"pyproject.toml"})
+"""Of these a new one counts too, where it has the part: it tells a program that was there before what to do."""
+NO_PART = hashlib.sha256(b"null").hexdigest()
+"""What names a part that is not there, as in a file that is not there."""
+
+
+def _read_part(path: str) -> str | None:
+    if os.path.basename(path) not in _PARTLY:  # noqa: PTH119 - a string
+        return None
     try:
         with os.fdopen(open_regular(path, follow=True), "rb") as file:
-            value = json.loads(file.read(CHUNK))
-    except (OSError, ValueError, RecursionError):
+            return part_of(path, file.read(CHUNK))
+    except (OSError, ValueError):
         return None
-    scripts = value.get("scripts") if isinstance(value, dict) else None
-    return hashlib.sha256(json.dumps(scripts, sort_keys=True).encode()).hexdigest()
 
 
 def _digest(path: str) -> str | None:
     """Return what names a regular file's content; None for anything else."""
-    if path.endswith("/package.json") and (known := _scripts(path)) is not None:
+    if (known := _read_part(path)) is not None:
         return known
     try:
         descriptor = open_regular(path, follow=True)

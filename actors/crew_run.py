@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -141,6 +142,13 @@ class Crew:
             )
         return _refused(f"the check {result.words()}: it would say nothing of anybody's work", "osrc crew -h")
 
+    def stop_baseline(self) -> None:
+        """End the check of ``baseline`` where it still runs: whoever wanted to begin is gone."""
+        if (self.folder / "checks" / "baseline").is_dir():
+            stop = threading.Event()
+            stop.set()
+            self._check("baseline", {}, stop)
+
     # --- after the jobs
 
     def integrate(self, members: Sequence[Candidate], environment: Mapping[str, str], tell: Tell) -> None:
@@ -242,14 +250,14 @@ class Crew:
         word = "red" if result.verdict is Verdict.FAILED else "unchecked"
         return row | {"verdict": word, "why": f"the check {result.words()}", "check": told(result)}
 
-    def _check(self, name: str, environment: Mapping[str, str]) -> CheckResult:
+    def _check(self, name: str, environment: Mapping[str, str], stop: threading.Event | None = None) -> CheckResult:
         (self.folder / "checks").mkdir(mode=0o700, parents=True, exist_ok=True)
         cwd = self.kept["cwd"]
         if not Path(cwd).is_dir():
             return CheckResult(Verdict.NOT_RUN, error=f"{cwd} is not there any more")
         given = without_secrets(environment) | {"PWD": cwd}
         wanted = Check(self.kept["check"], cwd, given, float(self.kept["check_timeout_s"]))
-        return run_check(self.folder / "checks" / name, wanted)
+        return run_check(self.folder / "checks" / name, wanted, stop)
 
 
 def told(result: CheckResult) -> dict[str, Any]:
@@ -273,7 +281,7 @@ def words_of(row: Mapping[str, Any]) -> str:
 @contextlib.contextmanager
 def alone(folder: Path) -> Iterator[bool]:
     """Hold a crew's lock while the block runs; False where another command integrates it just now."""
-    descriptor = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0), 0o600)
+    descriptor = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
     try:
         yield _locked(descriptor)
     finally:

@@ -100,6 +100,9 @@ def _planned(cwd: str, job_id: str, base: str) -> Planned | Refused:  # noqa: PL
     root = top.split(f"/{PLACE}/", 1)[0]  # asked for in another job's tree: beside it, not in it
     if (wrong := _unsafe(root)) is not None:
         return _refused(wrong)
+    if inner and ask_git(cwd, ("cat-file", "-e", f"{found.text}:{inner}/")).code != 0:
+        why = f"{printable(inner)} is not in {found.text[:12]}: a work tree would not have that folder"
+        return _refused(why, "commit something in it, or give another folder with --cwd")
     path = f"{root}/{PLACE}/{job_id}"
     tree = Worktree(path=path, branch=BRANCHES + job_id, base=found.text)
     where = f"{path}/{inner}" if inner else path
@@ -230,7 +233,7 @@ def locked(root: str, deadline: float) -> Iterator[None]:
     place = Path(root, FOLDER)
     try:
         Path(root, PLACE).mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(place / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0), 0o600)
+        descriptor = os.open(place / LOCK, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
     except OSError as error:
         raise GitError(f"{printable(place)} can't be written: {error.strerror}") from None
     try:

@@ -10,6 +10,7 @@ from . import groups
 from .errors import CliError
 from .following import cancel, follow, read_result, terminal
 from .groups import Group
+from .interrupts import LostTerminalError
 from .looking import Job
 from .options import Globals
 from .output import say
@@ -102,7 +103,7 @@ def run_job(reach: Reach, request: dict[str, Any]) -> Job:
     try:
         for jobs in follow(reach, [job_id], every_s=0.5 if reach.in_process else None):
             job = jobs[0] if jobs else job
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, LostTerminalError):  # whoever would read its answer is gone
         cancel(reach, [job_id], at_once=False)
         raise
     if not terminal(job):

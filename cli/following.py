@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import os
-import signal
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from types import FrameType
-from typing import Any, NoReturn
+from typing import Any
 
 from ..messages.vocabulary import JobState
 from . import exit_codes
 from .errors import CliError, SupervisorLostError, from_refusal
+from .interrupts import LostTerminalError, code_of, heard
 from .looking import Job
 from .output import answer_json, answer_untrusted, say
 from .place import open_regular
@@ -27,14 +25,6 @@ _RETRIES = 8
 _RESULT_LIMIT = 64 * 1024 * 1024
 _PATIENCE = 3
 """After so many Ctrl-C the command no longer waits for the job to end."""
-
-
-class TerminatedError(BaseException):
-    """TERM came. Like KeyboardInterrupt no Exception: nothing on the way may swallow it."""
-
-
-class LostTerminalError(BaseException):
-    """HUP came."""
 
 
 def terminal(job: Mapping[str, Any]) -> bool:
@@ -94,7 +84,7 @@ def run_to_end(reach: Reach, job_id: str, plan: Mapping[str, Any]) -> int:
         say(f"job {job_id}: Ctrl-C cancels it; if this terminal goes away it goes on (osrc watch {job_id})")
     display = Display(quiet=options.quiet)
     try:
-        with _signals():
+        with heard():
             job, code = _until_end(reach, job_id, display)
     except LostTerminalError:
         display.clear()
@@ -123,10 +113,8 @@ def _until_end(reach: Reach, job_id: str, display: Display) -> tuple[Job | None,
             for jobs in follow(reach, [job_id], every_s=display.every_s):
                 job = jobs[0] if jobs else job
                 display.show(jobs)
-        except KeyboardInterrupt:
-            asked, code = asked + 1, exit_codes.INTERRUPTED
-        except TerminatedError:
-            asked, code = asked + 1, exit_codes.TERMINATED
+        except KeyboardInterrupt as stopped:
+            asked, code = asked + 1, code_of(stopped)
         else:
             return job, code
         if asked >= _PATIENCE:
@@ -149,10 +137,10 @@ def stay(reach: Reach, job_id: str) -> None:
     """Supervise a background job from inside this command until it has ended."""
     say("without a supervisor the job is supervised by this command: leave it running")
     try:
-        with _signals():
+        with heard():
             for _ in follow(reach, [job_id]):
                 pass
-    except (KeyboardInterrupt, TerminatedError, LostTerminalError):
+    except (KeyboardInterrupt, LostTerminalError):
         say(f"no longer supervised here: osrc status {job_id}")
     finally:
         reach.close()
@@ -189,27 +177,3 @@ def read_result(job: Mapping[str, Any]) -> bytes | None:
     except OSError as error:
         raise CliError("no_result", f"can't read {path}: {error.strerror}") from None
     return data if data.strip() else None
-
-
-@contextmanager
-def _signals() -> Iterator[None]:
-    """Turn TERM and HUP into exceptions while the block runs; a signal that the caller ignores stays ignored."""
-
-    def terminated(_number: int, _frame: FrameType | None) -> NoReturn:
-        raise TerminatedError
-
-    def hung_up(_number: int, _frame: FrameType | None) -> NoReturn:
-        raise LostTerminalError
-
-    wanted = [(signal.SIGTERM, terminated)]
-    if hasattr(signal, "SIGHUP"):
-        wanted.append((signal.SIGHUP, hung_up))
-    before = []
-    try:
-        for number, handler in wanted:
-            if signal.getsignal(number) != signal.SIG_IGN:
-                before.append((number, signal.signal(number, handler)))
-        yield
-    finally:
-        for number, old in before:
-            signal.signal(number, old)

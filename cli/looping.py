@@ -9,6 +9,7 @@ import click
 
 from . import exit_codes, loops
 from .errors import CliError
+from .interrupts import LostTerminalError, code_of, heard
 from .loops import Loop
 from .options import Globals
 from .output import answer, answer_json, flush, say
@@ -23,6 +24,7 @@ from .task import read_task
 _FILE_LIMIT = 1024 * 1024
 
 
+@heard()
 def start(  # noqa: PLR0913, PLR0917 - the parts of a request
     options: Globals, shape: str, verb: str, words: tuple[str, ...], flags: dict[str, Any], given: dict[str, Any]
 ) -> int:
@@ -30,7 +32,7 @@ def start(  # noqa: PLR0913, PLR0917 - the parts of a request
     common = job_request(options, verb, read_task(words, flags["task_file"]), flags)
     terms = {
         "shape": shape,
-        "check": flags.get("check"),
+        "check": flags.get("check") or None,
         "check_timeout_s": flags.get("check_timeout"),
         "guard": list(flags.get("guards") or ()) or None,
         "stall": flags.get("stall"),
@@ -74,6 +76,7 @@ def _planned(options: Globals, reply: dict[str, Any]) -> int:
     return exit_codes.DONE
 
 
+@heard()
 def followed(options: Globals, reach: Reach, found: Loop, *, detached: bool) -> int:
     """Stay with a loop that was just begun to its end, or print its id and leave; return the exit code."""
     loop_id = str(found["loop_id"])
@@ -95,6 +98,7 @@ def followed(options: Globals, reach: Reach, found: Loop, *, detached: bool) -> 
     return exit_codes.DONE
 
 
+@heard()
 def wait(  # noqa: PLR0913 - what waiting depends on, by name
     options: Globals,
     reach: Reach,
@@ -111,12 +115,17 @@ def wait(  # noqa: PLR0913 - what waiting depends on, by name
     display = LoopDisplay(quiet=options.quiet or options.json)
     if resumed is not None:
         display.begin(resumed)
+    code = 0
     try:
         found = loops.wait_for(reach, loop_id, deadline, display.show)
-    except KeyboardInterrupt:
+    except LostTerminalError:
+        say(f"terminal lost: the loop goes on: osrc loop wait {loop_id}")
+        raise
+    except KeyboardInterrupt as stopped:
         if not cancels:
             say(f"the loop goes on: osrc loop wait {loop_id}")
             raise
+        code = code_of(stopped)
         say("cancelling... (Ctrl-C again: leave it to end by itself)")
         loops.cancel(reach, loop_id)
         found = loops.wait_for(reach, loop_id, None, display.show)
@@ -129,7 +138,7 @@ def wait(  # noqa: PLR0913 - what waiting depends on, by name
         if not options.quiet:
             for line in (head(found), *conclusion(found)):
                 say(line)
-    return loops.exit_code(found)
+    return code or loops.exit_code(found)
 
 
 def show(options: Globals, reach: Reach, found: Loop) -> None:

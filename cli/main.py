@@ -52,9 +52,11 @@ def run(arguments: list[str]) -> int:
     """Run one command line and return its exit code. Prints what went wrong; raises nothing."""
     try:
         return _invoke(arguments)
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as stopped:
         sys.stderr.write("\n")
-        return 130
+        return getattr(stopped, "exit_code", 130)  # of interrupts.TerminatedError
+    except SystemExit as leaving:  # interrupts.LostTerminalError
+        return leaving.code if isinstance(leaving.code, int) else 1
     except BrokenPipeError:
         _silence_stdout()
         return 0

@@ -8,6 +8,7 @@ A delegate that may change files may change what judges it. Whether a word names
 
 from __future__ import annotations
 
+import itertools
 import re
 import shlex
 from collections.abc import Mapping
@@ -26,11 +27,16 @@ class Parts:
     """Files that its programs read without being told."""
     patterns: tuple[str, ...] = ()
     """Names of files anywhere below, where the command names no folder."""
+    instead: tuple[tuple[str, ...], ...] = ()
+    """Files of which a program takes one: a new one stands in for the one that was there."""
+    shadows: tuple[str, ...] = ()
+    """Files that would be run instead of the check's own program if they were there."""
 
 
 _MAKE = ("Makefile", "makefile", "GNUmakefile")
 _NODE = ("package.json",)
-_PYTEST = ("pytest.ini", "tox.ini", "setup.cfg", "conftest.py")
+_PYTEST = ("pytest.ini", "pyproject.toml", "tox.ini", "setup.cfg", "conftest.py")
+_JUST = ("justfile", "Justfile", ".justfile")
 _FILES: Mapping[str, tuple[str, ...]] = {
     "make": _MAKE,
     "gmake": _MAKE,
@@ -43,7 +49,7 @@ _FILES: Mapping[str, tuple[str, ...]] = {
     "py.test": _PYTEST,
     "tox": ("tox.ini",),
     "nox": ("noxfile.py",),
-    "just": ("justfile", "Justfile", ".justfile"),
+    "just": _JUST,
     "rake": ("Rakefile",),
 }
 """Program → files that it reads without being told."""
@@ -57,6 +63,8 @@ _PATTERNS: Mapping[str, tuple[str, ...]] = {
 """Program → names of files that it finds by itself."""
 
 
+_TOOLS = frozenset({*_FILES, *_PATTERNS, "coverage", "doctest", "mypy", "pyright", "ruff", "flake8", "pylint"})
+"""What judges, and is a Python module."""
 _SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "fish", "source", "."})
 _BEFORE = frozenset(
     {"env", "exec", "time", "nice", "command", "sudo", "timeout", "xvfb-run", "then", "do", "!", "if", "{"}
@@ -93,7 +101,14 @@ def parts_of(command: str) -> Parts:
             kept[word] = None
     files = tuple(file for program in sorted(programs) for file in _FILES.get(program, ()))
     patterns = tuple(dict.fromkeys(name for program in sorted(programs) for name in _PATTERNS.get(program, ())))
-    return Parts(tuple(kept), files, patterns)
+    instead = tuple(group for group in (_MAKE, _JUST) if set(group) <= set(files))
+    return Parts(tuple(kept), files, patterns, instead, _shadows(words))
+
+
+def _shadows(words: list[str]) -> tuple[str, ...]:
+    """``python -m pytest`` looks for pytest in the folder first."""
+    tools = (name for before, name in itertools.pairwise(words) if before == "-m" and name in _TOOLS)
+    return tuple(f"{name}{rest}" for name in dict.fromkeys(tools) for rest in (".py", "/__init__.py", "/__main__.py"))
 
 
 def _words(command: str) -> list[str]:

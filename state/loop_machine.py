@@ -135,6 +135,14 @@ def _within_plan(record: LoopRecord) -> End | None:
 # --- parts of every shape
 
 
+_LACKS: Mapping[Role, str] = {
+    Role.JUDGE: "gave no score of 0 to 100",
+    Role.ADVISE: "did not say whether the work is what was planned",
+    Role.FIND: "named no finding, and did not say that there is none",
+}
+"""What a job that ended well did not do, where its loop can't go on without."""
+
+
 def _came_to_nothing(record: LoopRecord, step: LoopStep) -> End | None:
     """Return the end that a job which did not end well brings; None: it is tried again, but not for ever."""
     if step.segment != record.segment:
@@ -147,7 +155,9 @@ def _came_to_nothing(record: LoopRecord, step: LoopStep) -> End | None:
     if step.state == REFUSED:
         return End(LoopEnd.BLOCKED, f"{what} was refused: {step.detail}", step.hint)
     if len(_tries(record, step)) >= TRIES:
-        said = f"{TRIES} in a row came to nothing; the last: {step.state}: {step.detail or 'no reason given'}"
+        lacks = _LACKS.get(step.role) if step.state in DONE else None
+        why = f"it ended {step.state}, but {lacks}" if lacks else f"{step.state}: {step.detail or 'no reason given'}"
+        said = f"{TRIES} in a row came to nothing; the last: {why}"
         return End(LoopEnd.BLOCKED, said, AGAIN)
     return None
 

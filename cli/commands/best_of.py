@@ -10,6 +10,7 @@ import click
 from .. import crewing, exit_codes, groups
 from ..errors import CliError, from_refusal
 from ..groups import Group
+from ..interrupts import heard
 from ..options import Command, Duration, Globals, task_options
 from ..output import answer, answer_json, say
 from ..place import full_home
@@ -40,6 +41,7 @@ _WINS = ("passed", "unchecked")
 @click.option("--verb", type=click.Choice(("edit", "yolo")), default="edit", help="What the tries may do (edit).")
 @task_options
 @click.pass_obj
+@heard()
 def best_of(options: Globals, /, words: tuple[str, ...], **flags: Any) -> int:  # noqa: ANN401 - click's values
     """Have one task done N times (2 to 7), each in its own work tree, and name the best.
 
@@ -88,7 +90,7 @@ def _begun(options: Globals, reach: Reach, words: tuple[str, ...], flags: dict[s
         model = word_of(models[place % len(models)], "-m", 1024)
         made.append(crewing.member(f"try-{place + 1}" + (f"-{model}" if model else ""), task, model))
     if flags["dry_run"]:
-        answer(f"{number} tries at {record['base'][:12]}: {', '.join(one['label'] for one in made)}")
+        _planned(options, record, [one["label"] for one in made])
         return folder, record
     os.environ["OSRC_WORKTREE_BASE"] = record["base"]  # all of them begin at one commit
     common["environment"] = environment()
@@ -97,6 +99,13 @@ def _begun(options: Globals, reach: Reach, words: tuple[str, ...], flags: dict[s
     if not options.quiet:
         say(f"{group_id}: {number} tries; osrc best-of --resume {group_id} goes on if this command ends")
     return folder, record
+
+
+def _planned(options: Globals, record: dict[str, Any], labels: list[str]) -> None:
+    if options.json:
+        answer_json({"base": record["base"], "tries": labels})
+    else:
+        answer(f"{len(labels)} tries at {record['base'][:12]}: {', '.join(labels)}")
 
 
 def _words(words: tuple[str, ...], flags: dict[str, Any]) -> tuple[int, str]:
@@ -139,11 +148,11 @@ def _finish(options: Globals, reach: Reach, folder: str, record: dict[str, Any])
     group_id = str(record["group_id"])
     try:
         group = crewing.await_group(reach, group_id, cancels=False)
+        members = crewing.candidates(group, {})
+        tries = weigh(folder, record, members, os.environ, _nothing if options.quiet else _said)
     except KeyboardInterrupt:
         say(f"the tries go on; osrc best-of --resume {group_id} judges them, osrc fanout cancel {group_id} ends them")
         raise
-    members = crewing.candidates(group, {})
-    tries = weigh(folder, record, members, os.environ, _nothing if options.quiet else _said)
     good = [one for one in tries if one.verdict in _WINS]
     if not good:
         return _show(options, record, group, tries, None, "no try can win", None)

@@ -13,6 +13,7 @@ from .. import crewing, exit_codes, groups
 from ..errors import CliError, from_refusal
 from ..fanout_sources import members, refuse_unusable
 from ..groups import Group
+from ..interrupts import LostTerminalError, heard
 from ..options import Command, Duration, Globals, task_options
 from ..output import answer, answer_json, flush, say
 from ..reach import Reach
@@ -67,6 +68,7 @@ def crew(context: click.Context, /, **flags: Any) -> int | None:  # noqa: ANN401
     return _start(options, flags, context.meta.get(TASKS, ()))
 
 
+@heard()
 def _start(options: Globals, flags: dict[str, Any], tasks: tuple[str, ...]) -> int:
     lane_given = flags["lane"] is not None or options.provider is not None or flags["trust_lane"] is not None
     made, bad = members({**flags, "lane_given": lane_given}, tasks, shared_task(flags))
@@ -109,7 +111,12 @@ def _begun(
         raise from_refusal(found.model_dump())
     if not reach.options.quiet:
         say(f"the check on {found.kept['base'][:12]} first: {one_line(flags['check'], 200)}")
-    refused = found.baseline(os.environ)
+    try:
+        refused = found.baseline(os.environ)
+    except (KeyboardInterrupt, LostTerminalError):  # nobody was told its id: nothing could go on with it
+        found.stop_baseline()
+        _forget(found)
+        raise
     if refused is not None:
         _forget(found)
         raise from_refusal(refused.model_dump())
@@ -162,6 +169,7 @@ def _of(reach: Reach, word: str) -> Crew:
     return found
 
 
+@heard()
 def _finish(options: Globals, reach: Reach, found: Crew) -> int:
     """Wait, integrate, bring home, print."""
     from ...actors.crew_run import Crew as Made  # noqa: PLC0415 - as above

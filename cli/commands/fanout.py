@@ -13,6 +13,7 @@ import click
 from .. import exit_codes, groups
 from ..fanout_sources import members, refuse_unusable
 from ..groups import Group
+from ..interrupts import heard
 from ..options import Command, Duration, Globals, Whole, task_options
 from ..options import Group as GroupCommand
 from ..output import answer, answer_json, flush, is_terminal, may_colour, say, terminal_width
@@ -157,6 +158,7 @@ def show_planned(options: Globals, reply: dict[str, Any]) -> int:
     return exit_codes.REFUSED if refused else exit_codes.DONE
 
 
+@heard()
 def _accepted(options: Globals, reach: Reach, group: Group, *, waits: bool) -> int:
     group_id = str(group["group_id"])
     if options.json and not waits:
@@ -271,6 +273,7 @@ def list_(options: Globals, everything: bool, limit: int | None) -> None:
         answer("\n".join(group_table(found)))
 
 
+@heard()
 def _wait(options: Globals, reach: Reach, group_id: str, deadline: float | None, *, final: bool) -> int:
     display = GroupDisplay(quiet=options.quiet or options.json)
     try:

@@ -13,6 +13,7 @@ import click
 from .. import crewing
 from ..errors import CliError, from_refusal
 from ..image_file import checked_target, save
+from ..interrupts import heard
 from ..options import Command, Duration, Globals
 from ..output import answer, answer_json, say
 from ..place import current_folder, full_home
@@ -40,6 +41,7 @@ JOB_S = 600.0
 @click.option("--task-file", metavar="F", help="Read the prompt from a file.")
 @click.option("--dry-run", is_flag=True, help="Say who would make it; ask nobody.")
 @click.pass_obj
+@heard()
 def image(options: Globals, /, words: tuple[str, ...], **flags: Any) -> None:  # noqa: ANN401 - click's values
     """Have an image made, and print the path of its file.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from typing import Any
@@ -15,8 +16,6 @@ from ..reach import Reach
 from ..render.loop import loop_table
 
 LADDER = "haiku,glm-5.2,fable"
-_PERCENT = click.FloatRange(min=0, max=100, min_open=True)
-_ABOVE_ZERO = click.FloatRange(min=0, min_open=True)
 _VERBS = ("run", "explore", "research", "edit", "yolo")
 
 GUIDE = """Which loop do you want?
@@ -61,6 +60,33 @@ def loop(context: click.Context) -> int | None:
     return None
 
 
+class _Bound(click.FloatRange):
+    """A number above 0, and no more than its most. What is no number (nan) is within nothing."""
+
+    def __init__(self, most: float) -> None:
+        """Take what is more than 0 and at most ``most``."""
+        super().__init__(min=0, max=most, min_open=True)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401 - click's values
+        """Read the number. Raises click.BadParameter."""
+        found = super().convert(value, param, ctx)
+        return self.fail(f"{value} is no number.", param, ctx) if math.isnan(found) else found
+
+
+_PERCENT = _Bound(100)
+_MINUTES = _Bound(30 * 24 * 60)
+_DOLLARS = _Bound(1_000_000)
+
+
+def _task(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options of a task; a loop comes after no job, so that is not offered."""
+    function = task_options(function)
+    for one in getattr(function, "__click_params__", ()):
+        if one.name == "after":
+            one.hidden = True
+    return function
+
+
 def _bounds(default: int, what: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Return the options that every shape has."""
 
@@ -68,8 +94,8 @@ def _bounds(default: int, what: str) -> Callable[[Callable[..., Any]], Callable[
         for option in (
             click.option("--bg", "detached", is_flag=True, help="Print the loop's id and leave it running."),
             click.option("--max-plan", type=_PERCENT, metavar="P", help="No lap once P % of the plan are used."),
-            click.option("--max-usd", type=_ABOVE_ZERO, metavar="X", help="Most cash in USD."),
-            click.option("--max-minutes", type=_ABOVE_ZERO, metavar="M", help="Most minutes in all."),
+            click.option("--max-usd", type=_DOLLARS, metavar="X", help="Most cash in USD."),
+            click.option("--max-minutes", type=_MINUTES, metavar="M", help="Most minutes in all."),
             click.option("--max", "laps", type=click.IntRange(1, 1000), metavar="N", help=f"Most {what} ({default})."),
         ):
             function = option(function)
@@ -107,7 +133,7 @@ _KEEP = click.option("--keep-conversation", is_flag=True, help="Each lap goes on
 @_bounds(6, "laps")
 @_WRITING
 @_KEEP
-@task_options
+@_task
 @click.pass_obj
 def verify(options: Globals, /, words: tuple[str, ...], **flags: Any) -> int:  # noqa: ANN401 - click's values
     """One delegate until a check passes.
@@ -126,7 +152,7 @@ def verify(options: Globals, /, words: tuple[str, ...], **flags: Any) -> int:  #
 @_checks
 @_bounds(6, "laps")
 @_WRITING
-@task_options
+@_task
 @click.pass_obj
 def escalate(options: Globals, /, words: tuple[str, ...], **flags: Any) -> int:  # noqa: ANN401 - click's values
     """Up a ladder of models, cheap first, until a check passes.
@@ -145,7 +171,7 @@ def escalate(options: Globals, /, words: tuple[str, ...], **flags: Any) -> int: 
 @click.option("--dry", type=click.IntRange(1, 1000), default=2, help="So many rounds without news end it (2).")
 @click.option("--verb", type=click.Choice(_VERBS[:3]), default="explore", help="What it may do (explore).")
 @_bounds(10, "rounds")
-@task_options
+@_task
 @click.pass_obj
 def sweep(options: Globals, /, words: tuple[str, ...], **flags: Any) -> int:  # noqa: ANN401 - click's values
     """Look for things, round after round, until some rounds in a row find nothing new.
@@ -173,7 +199,7 @@ def sweep(options: Globals, /, words: tuple[str, ...], **flags: Any) -> int:  # 
 @_checks
 @_bounds(6, "laps")
 @_KEEP
-@task_options
+@_task
 @click.pass_obj
 def optimize(options: Globals, /, words: tuple[str, ...], **flags: Any) -> int:  # noqa: ANN401 - click's values
     """A writer and a judge with a rubric, until its bar is reached.
@@ -201,7 +227,7 @@ def optimize(options: Globals, /, words: tuple[str, ...], **flags: Any) -> int: 
 @_bounds(6, "laps of the builder")
 @_WRITING
 @_KEEP
-@task_options
+@_task
 @click.pass_obj
 def council(options: Globals, /, words: tuple[str, ...], **flags: Any) -> int:  # noqa: ANN401 - click's values
     """Models debate to a plan; once it is launched, -m builds it against a check, and an advisor compares.
@@ -290,8 +316,8 @@ def cancel(options: Globals, loop_id: str) -> int:
 @loop.command("resume", cls=Command)
 @click.argument("loop_id", metavar="LOOP")
 @click.option("--max", "laps", type=click.IntRange(1, 1000), metavar="N", help="A higher bound of laps.")
-@click.option("--max-minutes", type=_ABOVE_ZERO, metavar="M", help="A higher bound of minutes.")
-@click.option("--max-usd", type=_ABOVE_ZERO, metavar="X", help="A higher bound of cash.")
+@click.option("--max-minutes", type=_MINUTES, metavar="M", help="A higher bound of minutes.")
+@click.option("--max-usd", type=_DOLLARS, metavar="X", help="A higher bound of cash.")
 @click.option("--max-plan", type=_PERCENT, metavar="P", help="A higher bound of the plan's use.")
 @click.option("--launch", is_flag=True, help="council: build the plan.")
 @click.option("--plan-file", metavar="F", help="council: build this plan.")

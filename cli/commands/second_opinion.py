@@ -11,6 +11,7 @@ import click
 from ...messages.vocabulary import Effort
 from .. import crewing
 from ..errors import CliError
+from ..interrupts import heard
 from ..opinion_view import View, show
 from ..options import Command, Duration, Globals
 from ..output import say
@@ -41,6 +42,7 @@ _SPARES = 2
 @click.option("--timeout", metavar="S", type=Duration(days=30), help="Hard cap for each answer.")
 @click.option("--task-file", metavar="F", help="Read the question from a file.")
 @click.pass_obj
+@heard()
 def second_opinion(options: Globals, /, words: tuple[str, ...], **flags: Any) -> int:  # noqa: ANN401 - click's values
     """Ask one question of several models, of different makers, at the same time, and say what stands.
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import signal
 import sys
+from pathlib import Path
 
 from fakes.lanes import READ_VERBS, fake_argv, lane_toml, steps, write_lane
 from fakes.osrc_process import parsed, shown
@@ -67,6 +69,19 @@ def test_a_crew_outlives_its_command_and_the_supervisor(home: Supervised) -> Non
     assert (repo / "a.txt").read_text() == "two\n"
 
 
+def test_a_crew_that_is_ended_before_it_began_leaves_nothing(home: Supervised) -> None:
+    repo = repository(home.scratch / "repo")
+    pid_file = home.scratch / "pid"
+    check = f"echo $$ > '{pid_file}'; sleep 60"
+    started = home.start("crew", "--check", check, "--lane", "fake", "--cwd", str(repo), "--", "x")
+    pid = int(until(lambda: pid_file.exists() and pid_file.read_text().strip(), "the check runs"))
+    started.send_signal(signal.SIGTERM)
+    assert started.wait(60) == 143
+    assert not Path(f"/proc/{pid}").exists()
+    assert run_git(repo, "branch", "--list", "outsourcerer/*") == ""
+    assert not list((home.root / "fanout").iterdir())
+
+
 JUDGE = """\
 import re, sys
 prompt = sys.stdin.read()
@@ -83,10 +98,11 @@ def test_the_best_of_several_tries(home: Supervised) -> None:
     program.write_text(JUDGE)
     argv: list[str | list[str]] = [sys.executable, "-I", "-S", str(program), ["--model", "{model}"]]
     write_lane(home.root, "judge", lane_toml(argv=argv, output="text", agentic=False, verbs=READ_VERBS))
-    by_model = {"small": "small\n", "large": "large\n" * 3, "bad": "bad\n"}
+    by_model = {"small": "small\n", "large": "large\n" * 3, "bad": "bad\n", "sly": "x\n"}
     for name, text in by_model.items():
         script = home.scratch / f"{name}.json"
-        script.write_text(json.dumps([{"write": "a.txt", "content": text}, *END]))
+        written = {"write": "conftest.py" if name == "sly" else "a.txt", "content": text}
+        script.write_text(json.dumps([written, *END]))
         write_lane(home.root, name, lane_toml(argv=[*fake_argv("osrc-jsonl"), "--script", str(script)]))
     models = ("-m", "large:m,bad:m,small:m")
     words = ("best-of", "3", "--check", CHECK, *models)
@@ -105,5 +121,9 @@ def test_the_best_of_several_tries(home: Supervised) -> None:
     told = parsed(judged)
     assert (judged.returncode, told["winner"]["label"]) == (0, "try-1-large:m"), shown(judged)
     assert told["why"] == "the judge's choice: It is the most complete."
+    plan = parsed(home.osrc(*words, "Change a.txt.", "--json", "--dry-run", cwd=repo))
+    assert plan["tries"] == ["try-1-large:m", "try-2-bad:m", "try-3-small:m"]
+    sly = parsed(home.osrc("best-of", "2", "--check", CHECK, "-m", "sly:m,large:m", "x", "--json", cwd=repo))
+    assert [row["verdict"] for row in sly["tries"]] == ["check_changed", "passed"], sly
     none = home.osrc("best-of", "2", "--check", "false", *models, "Change a.txt.", cwd=repo)
     assert (none.returncode, none.stdout) == (1, b""), shown(none)

@@ -4,7 +4,7 @@ import os
 from types import SimpleNamespace
 
 import pytest
-from outsourcerer.actors.check_files import changes, look_at_check
+from outsourcerer.actors.check_files import ABSENT, NO_PART, changes, look_at_check, unbidden
 from outsourcerer.actors.loop_desk import check_terms, raised
 from outsourcerer.actors.loop_folder import LoopFolder
 from outsourcerer.actors.loop_requests import everyone, request_for
@@ -44,11 +44,15 @@ def project(tmp_path):
     return tmp_path
 
 
+def there(look):
+    return {path for path, word in look.items() if word not in (ABSENT, NO_PART)}
+
+
 def test_files_of_a_check(project):
-    assert set(look_at_check("make x", str(project))) == {"Makefile"}
-    assert set(look_at_check("sh check.sh app.py", str(project), ("app.py", "none"))) == {"check.sh", "app.py"}
-    assert set(look_at_check("pytest tests", str(project))) == {"tests/test_a.py", "tests/data.txt"}
-    assert set(look_at_check("pytest -q", str(project))) == {"tests/test_a.py"}
+    assert there(look_at_check("make x", str(project))) == {"Makefile"}
+    assert there(look_at_check("sh check.sh app.py", str(project), ("app.py", "none"))) == {"check.sh", "app.py"}
+    assert there(look_at_check("pytest tests", str(project))) == {"tests/test_a.py", "tests/data.txt"}
+    assert there(look_at_check("pytest -q", str(project))) == {"tests/test_a.py"}
     assert look_at_check("grep x app.py", str(project)) == {}
     assert look_at_check("make", str(project / "nowhere")) == {}
 
@@ -63,6 +67,41 @@ def test_a_change_is_seen_and_a_dependency_is_none(project):
     (project / "tests" / "conftest.py").write_text("")
     found = changes(before, look_at_check("npm test; pytest tests", str(project)))
     assert found == ("package.json", "tests/conftest.py", "tests/test_a.py")
+
+
+@pytest.mark.parametrize(
+    ("command", "path", "text", "seen"),
+    [
+        ("make x", "GNUmakefile", "x:\n\ttrue\n", True),
+        ("just x", "Justfile", "x:\n\ttrue\n", False),  # there was none: making one may be the work
+        ("python -m pytest tests", "pytest.py", "", True),
+        ("python3.12 -m unittest", "unittest/__init__.py", "", True),
+        ("python -m app", "app/__main__.py", "", False),
+        ("pytest tests", "pytest.py", "", False),
+        ("pytest tests", "pyproject.toml", "[tool.pytest.ini_options]\naddopts = '--co'\n", True),
+        ("pytest tests", "pyproject.toml", "[project]\nname = 'x'\n", False),
+        ("make x", "pyproject.toml", "[tool.pytest.ini_options]\naddopts = '--co'\n", False),
+    ],
+)
+def test_what_a_new_file_puts_in_the_place_of_the_check(project, command, path, text, seen):
+    before = look_at_check(command, str(project))
+    (project / path).parent.mkdir(exist_ok=True)
+    (project / path).write_text(text)
+    after = look_at_check(command, str(project))
+    assert changes(before, after) == ((path,) if seen else ())
+    assert unbidden(command, after, [path]) == ({path} if seen else set())
+
+
+def test_of_a_pyproject_only_what_pytest_is_told_counts(project):
+    path = project / "pyproject.toml"
+    path.write_text("[project]\ndependencies = []\n[tool.pytest.ini_options]\naddopts = '-q'\n")
+    before = look_at_check("pytest", str(project))
+    path.write_text("[project]\ndependencies = ['a']\n[tool.pytest.ini_options]\naddopts = '-q'\n")
+    assert changes(before, look_at_check("pytest", str(project))) == ()
+    path.write_text("[tool.pytest.ini_options]\naddopts = '-q --co'\n")
+    assert changes(before, look_at_check("pytest", str(project))) == ("pyproject.toml",)
+    path.unlink()
+    assert changes(before, look_at_check("pytest", str(project))) == ("pyproject.toml",)
 
 
 # --- what is refused

@@ -96,6 +96,13 @@ def test_changes_that_are_not_committed_are_mentioned(repo):
     assert any("not committed" in said for said in planned(repo).notices)
 
 
+def test_a_folder_that_no_commit_has_is_refused(repo):
+    (repo / "new one" / "deep").mkdir(parents=True)
+    (repo / "new one" / "deep" / "x.txt").write_text("not committed")
+    assert "new one/deep is not in " in refused(repo / "new one" / "deep")
+    assert planned(repo / "sub").cwd.endswith("/sub")
+
+
 def test_a_detached_head_works(repo):
     run_git(repo, "checkout", "--quiet", "--detach")
     assert Path(made(repo).path, "a.txt").exists()

@@ -58,6 +58,9 @@ def test_without_a_word_it_helps_to_choose():
     [
         (("verify",), "No task"),
         (("verify", "--check", "x"), "No task"),
+        (("verify", "--check", "x", "--max-minutes", "nan", "t"), "'--max-minutes': nan is no number"),
+        (("verify", "--check", "x", "--max-usd", "inf", "t"), "'--max-usd': inf is not in the range"),
+        (("resume", "l", "--max-minutes", "1e9"), "'--max-minutes': 1000000000.0 is not in the range"),
         (("verify", "--max", "0", "t"), "0 is not in the range"),
         (("verify", "--max-minutes", "0", "t"), "0 is not in the range"),
         (("verify", "--max-usd", "nan-", "t"), "is not a valid float"),

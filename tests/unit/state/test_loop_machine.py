@@ -220,6 +220,13 @@ def test_an_optimizer_stops_at_its_bar_or_where_it_gets_no_better():
     assert at(50.0, 49.0, 50.0).end is LoopEnd.BLOCKED
     assert at(50.0, 49.0, 51.0) == Act(Role.WRITE, 4)
     assert at(None) == Act(Role.JUDGE, 1)
+    twice = [
+        done(Role.WRITE, 1),
+        *(done(Role.JUDGE, 1, score=None, state="done?", detail="no DONE line") for _ in "ab"),
+    ]
+    assert decide(loop(*twice, shape="optimize", judge="j", check=None), 1.0).reason == (
+        "2 in a row came to nothing; the last: it ended done?, but gave no score of 0 to 100"
+    )
     assert at(..., check="make") == Grade(1)
     assert at(..., check="make", checks="passed") == Act(Role.JUDGE, 1)
     assert at(..., check="make", checks="failed") == Act(Role.WRITE, 2)
