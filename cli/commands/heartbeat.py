@@ -56,6 +56,8 @@ def start(options: Globals, /, **given: Any) -> None:  # noqa: ANN401 - click's 
         said["heartbeat_sink"] = os.path.abspath(given["sink"])  # noqa: PTH100 - a plain string is at hand
         if not os.path.exists(said["heartbeat_sink"]):  # noqa: PTH110 - as above
             raise CliError("usage", f"there is no {given['sink']}", "make it first: mkfifo, or touch")
+        if os.path.isdir(said["heartbeat_sink"]):  # noqa: PTH112 - as above
+            raise CliError("usage", f"{given['sink']} is a folder", "give a file, FIFO or terminal in it")
     watch(options, said)
 
 
