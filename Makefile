@@ -15,13 +15,13 @@ DEMO_TASK := Explain in two sentences what a compiler does.
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help demo test lint format types layers docs docs-check site bench check clis clean classifier
+.PHONY: help demo test lint format types layers docs docs-check site bench dist check clis clean classifier
 
 help:
 	@echo 'make demo    set up .venv and run a real job on the embedded model'
 	@echo 'make test    set up .venv and run all tests (ARGS="-k word" for some)'
 	@echo 'make check   lint, types, layers, docs and tests, as CI does'
-	@echo 'make lint | format | types | layers | docs | docs-check | site | bench | clis | clean'
+	@echo 'make lint | format | types | layers | docs | docs-check | site | bench | dist | clis | clean'
 
 demo: $(VENV)/demo.stamp
 	@echo '+ osrc run -m embedded "$(DEMO_TASK)"'
@@ -67,6 +67,11 @@ site: $(VENV)/site.stamp
 bench: $(VENV)/dev.stamp
 	@set -e; for file in tests/bench/bench_*.py; do echo "== $$file"; $(PY) "$$file" $(ARGS); done
 
+# The wheel and the sdist of the newest commit, in dist/: the same bytes each time, checked, and tried out on
+# every Python from 3.11 on that is here.
+dist: $(VENV)/dev.stamp
+	$(PY) tests/distributions.py $(ARGS)
+
 check: lint types layers docs-check test
 
 classifier: $(VENV)/dev.stamp
@@ -77,7 +82,7 @@ clis:
 	sh tests/install_clis.sh
 
 clean:
-	rm -rf $(VENV) .cache .pytest_cache .ruff_cache .mypy_cache .hypothesis build *.egg-info
+	rm -rf $(VENV) .cache .pytest_cache .ruff_cache .mypy_cache .hypothesis build dist *.egg-info
 
 # .venv is used again as long as it was made here and its interpreter still runs; the stamps make it
 # follow pyproject.toml.

@@ -27,6 +27,8 @@ class Own:
     """Delegates, shims and holders: whatever runs below one of them is ours."""
     conversations: dict[str, int] = field(default_factory=dict)
     """The CLI's own id of a conversation → its row."""
+    left: set[str] = field(default_factory=set)
+    """Conversations of attempts that were moved elsewhere: ours, and the row is of the attempt that came after."""
     problem: str | None = None
 
 
@@ -59,6 +61,10 @@ def _add(found: Own, made: dict[str, Any], record: Mapping[str, Any], names: tup
                 made["pid"], made["pid_started"] = identity["pid"], identity.get("started")
     if isinstance(record.get("conversation"), str):
         found.conversations[record["conversation"]] = len(found.rows)
+    hops = record.get("hops")
+    for over in hops if isinstance(hops, list) else ():
+        if isinstance(over, Mapping) and isinstance(over.get("conversation"), str):
+            found.left.add(over["conversation"])
     found.rows.append(made)
 
 

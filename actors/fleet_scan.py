@@ -92,9 +92,12 @@ class Scanner:
         rows = [filled(row) for row in ours.rows]
         for one in found:
             matched = matches[one.key]
-            index = ours.conversations.get(one.tail.session_id or "")
-            if index is not None and (matched.pid is None or matched.pid in mine):
+            name = one.tail.session_id or ""
+            index, untouched = ours.conversations.get(name), matched.pid is None or matched.pid in mine
+            if index is not None and untouched:
                 rows[index]["transcript"] = transcript_of(one)
+            elif name in ours.left and untouched:
+                continue
             elif matched.pid not in mine:
                 rows.append(self._foreign(one, matched, seen))
         foreign = [one for one in programs if one.pid not in mine]

@@ -29,7 +29,7 @@ from collections import deque
 from typing import Any, cast
 
 from .holder_door import Door
-from .holder_log import EventLog, hint
+from .holder_log import ENDED_FIRST, LEFT_US, OVER, EventLog, hint
 from .holder_loop import SelectLoop
 from .shim import LINUX, PR_SET_CHILD_SUBREAPER, boot_id, claim, end_leftovers, identity, read_all, write_json
 from .transports.engine import ENGINES, Attachable, Engine, EngineError, SessionEvent
@@ -40,7 +40,6 @@ LONGEST_WAIT_S = 90.0
 LEAVE_S = 5.0
 """How long a delegate may take to leave once it was asked to."""
 ENTRY_LIMIT = 32 * 1024 * 1024
-ENDS = frozenset({"done", "refused", "failed", "turn-started", "unverified"})
 ASKING = frozenset({"waiting-approval", "trust", "login", "menu", "limit"})
 QUIET = frozenset({"text", "thought", "usage", "screen"})
 """Events of which the supervisor needs no hint."""
@@ -87,6 +86,8 @@ class Holder:
         self._next = int(launch.get("first", 1))
         self._open: dict[int, str] = {}
         """Entries that have no end yet, and their ids."""
+        self._left: set[int] = set()
+        """Those of them that may have reached the delegate."""
         self._busy: int | None = None
         """The entry that was given and has not led to a turn, or its end, yet."""
         self._cause: str | None = None
@@ -182,7 +183,8 @@ class Holder:
             return
         self.loop.stopped = True
         for number, name in list(self._open.items()):
-            self._deliver(number, name, "failed", error or "the session ended first")
+            became = "unverified" if number in self._left else "failed"
+            self._deliver(number, name, became, error or ENDED_FIRST)
         reason = self._cause or error
         self.emit({"type": "exited", "code": code, "signal": signal, "reason": reason})
         record: dict[str, object] = {"attempt": self.launch["attempt"], "code": code, "signal": signal, "error": error}
@@ -306,8 +308,11 @@ class Holder:
 
     def _deliver(self, number: int, name: str, state: str, reason: object) -> None:
         self._log.append({"type": "delivery", "number": number, "id": name, "state": state, "reason": reason})
-        if state in ENDS:
+        if state in LEFT_US:
+            self._left.add(number)
+        if state in OVER:
             self._open.pop(number, None)
+            self._left.discard(number)
             if self._busy == number:  # a turn that began is told by the state
                 self._busy = None
                 self.loop.later(0.0, self._give)

@@ -15,6 +15,11 @@ PIECE_CHARS = 16_384
 HELD = 10_000
 """Most events that are kept in memory while the disk takes none."""
 TAIL = 1 << 20
+OVER = frozenset({"done", "refused", "failed", "turn-started", "unverified"})
+"""The deliveries that are the last of an entry."""
+LEFT_US = frozenset({"written", "seen"})
+"""Those after which it can't be said that nothing reached the program."""
+ENDED_FIRST = "the session ended first"
 
 
 class EventLog:

@@ -150,6 +150,7 @@ def over(  # noqa: PLR0913  what an attempt leaves, by name
         vehicle=record.vehicle,
         model=record.model,
         model_observed=record.model_observed,
+        conversation=record.conversation,
         outcome=verdict.outcome,
         reason=verdict.reason,
         exit_status=status,

@@ -106,7 +106,7 @@ def _settled(record: JobRecord, folder: JobFolder) -> WorktreeSettled:
     tree = tree_of_record(record)
     if tree is None:
         return WorktreeSettled()
-    held = settle_worktree(tree, _message(record) if record.posture in _SANDBOXED else None)
+    held = settle_worktree(tree, _message(record))
     try:
         _keep(folder, tree, held)
     except StateError as error:
@@ -114,8 +114,17 @@ def _settled(record: JobRecord, folder: JobFolder) -> WorktreeSettled:
     return WorktreeSettled(sentences=tuple(sentences(tree, held)))
 
 
-def _message(record: JobRecord) -> str:
-    """Return the message of a commit of ours: whose work it is."""
+def settle_lap(record: JobRecord, owner: JobFolder) -> str | None:
+    """See to what a job left in the tree of another one, whose folder this is; return what there is to say. Blocks."""
+    before = owner.read_meta()
+    tree = tree_of_record(before) if before is not None else None
+    return None if tree is None else "; ".join(sentences(tree, settle_worktree(tree, _message(record))))
+
+
+def _message(record: JobRecord) -> str | None:
+    """Return the message of a commit of ours: whose work it is. None: its delegate can commit by itself."""
+    if record.posture not in _SANDBOXED:
+        return None
     what = record.label or f"{record.verb.value} by {record.lane}"
     model = record.model_observed or record.model or "its own default"
     trailers = f"Outsourcerer-Job: {record.job_id}\nOutsourcerer-Lane: {record.lane}\nOutsourcerer-Model: {model}"

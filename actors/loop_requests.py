@@ -102,3 +102,8 @@ def request_for(  # noqa: PLR0913 - what a lap depends on, by name
 def place_of(record: LoopRecord) -> str | None:
     """Return the folder in the loop's own work tree, once that was made; None: there is none."""
     return next((step.cwd for step in record.steps if step.worktree), None)
+
+
+def owner_of(record: LoopRecord) -> str | None:
+    """Return the job whose work tree the loop's is; None: it has none."""
+    return next((step.job_id for step in record.steps if step.worktree), None)

@@ -24,7 +24,7 @@ from ..state.files import open_regular, read_private
 from ..state.gauges import pressure
 from ..state.gauges_reader import stored
 from ..state.ids import new_job_id
-from ..state.job_folder import LAST
+from ..state.job_folder import LAST, JobFolder
 from ..state.limits import key_of
 from ..state.loop_machine import PASSED, REFUSED, remaining_s
 from ..state.reader import Reader
@@ -34,10 +34,11 @@ from .git import GitError, ask_git
 from .host import decode_environment
 from .intake import settings_of
 from .job_desk import JobDesk
+from .job_tree import settle_lap
 from .kept_request import without_secrets
 from .loop_folder import PLAN, RUBRIC, TASK, LoopFolder
 from .loop_names import Launched, Settled
-from .loop_requests import place_of, request_for
+from .loop_requests import owner_of, place_of, request_for
 from .loop_tree import fresh_tree
 from .services import Services
 from .told_gauges import told
@@ -118,6 +119,10 @@ class LoopWork:
         folder = LoopFolder.of(self.services.home, record.loop_id)
         if step.role in _WORKS and record.terms.check is not None:
             update["changed"] = self._changed(record, folder, job.cwd if job.worktree else None)
+        if step.role in _WORKS and job.worktree is None and (owner := owner_of(record)) is not None:
+            left = settle_lap(job, JobFolder(self.services.home.job_dir(owner)))
+            if left is not None:
+                update["detail"] = "; ".join(said for said in (job.reason or job.note, left) if said)[:DETAIL]
         if job.state in (JobState.DONE, JobState.DONE_UNVERIFIED):
             update |= self._answered(step, self._answer(job.job_id) or "", folder)
         return Settled(step.model_copy(update=update))

@@ -16,6 +16,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from ..state.identity import boot_id, identify
 from . import shim
 from .held import Held, Start, Starter
 
@@ -27,7 +28,7 @@ def be_shim(folder: Path, attempt: int, starter: Starter) -> None:
     """Be the shim of one attempt."""
     _prepare()
     place = os.fsencode(folder)
-    me = shim.identity(os.getpid(), shim.boot_id())
+    me = _identity(os.getpid())
     claimed = shim.claim(place, attempt, me)
     if claimed is None:
         return
@@ -81,7 +82,7 @@ def _begin(folder: Path, attempt: int, me: dict[str, object], claimed: int, star
         )
     )
     try:
-        delegate = shim.identity(held.pid, str(me["boot_id"]))
+        delegate = _identity(held.pid)
         record: dict[str, object] = {"attempt": attempt, "shim": me, "delegate": delegate, "at": time.time()}
         shim.write_all(claimed, json.dumps(record).encode() + b"\n")
         os.ftruncate(descriptor, 0)
@@ -92,6 +93,11 @@ def _begin(folder: Path, attempt: int, me: dict[str, object], claimed: int, star
     for unneeded in (claimed, descriptor, *logs):
         os.close(unneeded)
     return held
+
+
+def _identity(pid: int) -> dict[str, object]:
+    """Name a process as the supervisor does: where there is no /proc, two ways to ask may differ by a second."""
+    return {**(identify(pid) or {"pid": pid, "started": 0, "boot_id": boot_id()})}
 
 
 def _log(folder: Path, name: str) -> int:

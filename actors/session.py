@@ -52,6 +52,7 @@ from .journal import Append
 from .recalling import recall
 from .recheck import Asks, look_again
 from .services import Services
+from .session_closing import closed
 from .session_joining import still_runs, write_join
 from .session_limits import LimitWatch, limit_met
 from .session_meter import Meter
@@ -274,7 +275,9 @@ class Session(Actor):
         )
 
         def promised() -> None:
-            if self.folder.promise(number):
+            if self.machine.end is not None:  # its log is closed by now: nobody would say what became of it
+                port.set(ended(self.record))
+            elif self.folder.promise(number):
                 port.set(Given(number))
             else:
                 message = "what was to be given could not be put into the session's inbox"
@@ -426,16 +429,16 @@ class Session(Actor):
             self._close_at = self.services.clock.now().mono + TICK_S
 
     def _end_tree(self) -> None:
-        session_id = self.record.session_id
         held = self._holder
         holder = held.holder if held is not None else self.folder.read_claim(self.record.attempt)
         if holder is not None and holder.pid == os.getpid():
             holder = None  # it was claimed from whoever never came
         delegate = held.delegate if held is not None else None
+        session_id, attempt, reason = self.record.session_id, self.record.attempt, self.machine.reason
         in_background(
             f"end:{session_id}",
             self.handle,
-            lambda: _Gone(end_session(session_id, delegate, holder, END_GRACE_S)),
+            lambda: _Gone(closed(self.folder, attempt, reason, end_session(session_id, delegate, holder, END_GRACE_S))),
             otherwise=_Gone(),
         )
 

@@ -205,7 +205,9 @@ def _signal(rows: Iterable[ProcessRow], number: int) -> None:
 
 
 def _bears(pid: int, job_id: str) -> bool:
-    """Whether a process inherited the job's id. Only where the kernel tells (Linux)."""
+    """Whether a process inherited the job's id. Only where the system tells cheaply (Linux, Windows)."""
+    if sys.platform == "win32":
+        return _environment_of(pid).get(JOB_VARIABLE) == job_id
     if sys.platform != "linux":
         return False
     try:
@@ -213,3 +215,12 @@ def _bears(pid: int, job_id: str) -> bool:
     except OSError:
         return False
     return f"{JOB_VARIABLE}={job_id}".encode() in block.split(b"\0")
+
+
+def _environment_of(pid: int) -> dict[str, str]:
+    import psutil  # noqa: PLC0415  not needed on Linux
+
+    try:
+        return psutil.Process(pid).environ()
+    except (psutil.Error, OSError):
+        return {}

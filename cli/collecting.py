@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 from collections.abc import Mapping
@@ -33,7 +34,7 @@ def collect(group: Mapping[str, Any], folder: str) -> tuple[str, list[Finding]]:
     texts: list[bytes | None] = []
     width = max(2, len(str(len(group["jobs"]))))
     try:
-        os.makedirs(f"{folder}/findings", mode=0o700, exist_ok=True)  # noqa: PTH103 - no pathlib in the front end
+        _make_private(f"{folder}/findings")
         for number, job in enumerate(group["jobs"], 1):
             text = read_result(job) if terminal(job) else None
             path = f"{folder}/findings/{number:0{width}}-{file_word(str(job.get('label') or job['job_id']))}.md"
@@ -56,6 +57,15 @@ def collect(group: Mapping[str, Any], folder: str) -> tuple[str, list[Finding]]:
             "state_unwritable", f"can't write to {folder}: {error.strerror}", "osrc fanout collect GID --out DIR"
         ) from None
     return whole, findings
+
+
+def _make_private(path: str) -> None:
+    """Make a folder, and those above it that are missing, for its owner alone: ``makedirs`` does so with the last."""
+    above = os.path.dirname(path)  # noqa: PTH120 - no pathlib in the front end
+    if above and not os.path.isdir(above):  # noqa: PTH112 - as above
+        _make_private(above)
+    with contextlib.suppress(FileExistsError):
+        os.mkdir(path, 0o700)  # noqa: PTH102 - as above
 
 
 def file_word(label: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,7 +13,7 @@ from .errors import CliError, SupervisorLostError, from_refusal
 from .output import say
 from .reach import Reach
 from .render.plan import disclosure
-from .session_events import Event, Events
+from .session_events import Event, Events, open_question
 from .sessions import Session
 
 _ATTEMPTS = 4
@@ -22,6 +23,9 @@ TAKEN = ("seen", "turn-started", "done")
 NOT_TAKEN = ("refused", "failed")
 UNSEEN = "unverified"
 """It was typed, but nothing shows that a turn began."""
+_ASKING = ("waiting-approval", "trust", "login", "menu", "limit")
+Over = Callable[[], bool]
+_ENDED = {"ok": False, "message": "the session ended"}
 
 
 @dataclass(slots=True)
@@ -35,7 +39,7 @@ class Receipt:
     end: Event | None = None
     """How the turn ended, where that was waited for."""
     ask: Event | None = None
-    """What it asks meanwhile."""
+    """What it asks meanwhile: it has to be answered before the turn goes on, or this one's begins."""
     texts: list[str] = field(default_factory=list)
     taken: tuple[str, ...] = TAKEN
     """The deliveries by which the delegate has it: what only stands in a terminal's composer is not had yet."""
@@ -50,7 +54,8 @@ class Receipt:
         if self.delivery == UNSEEN and self.end is None:
             return exit_codes.UNVERIFIED
         if not self.waited:
-            return exit_codes.DONE if self.delivery in self.taken else exit_codes.UNVERIFIED
+            unseen = exit_codes.UNVERIFIED if self.end is None else exit_codes.REFUSED
+            return exit_codes.DONE if self.delivery in self.taken else unseen
         if self.end is not None:
             return exit_codes.DONE if self.end.get("ok") else exit_codes.REFUSED
         if self.ask is not None:
@@ -69,6 +74,8 @@ def give(reach: Reach, session: Session, body: dict[str, Any]) -> tuple[Receipt,
     A supervisor that goes away in the middle is asked again, with the same id: it is given once.
     """
     events = Events(str(session["events_path"]), at_end=True)
+    waits = body["kind"] == "session.send" and not body.get("interrupt") and session.get("state") in _ASKING
+    asked = open_question(Events(str(session["events_path"])).more()) if waits else None
     body = {**body, "session": session["session_id"], "send_id": new_id()}
     failure: CliError | None = None
     for attempt in range(_ATTEMPTS):
@@ -79,7 +86,7 @@ def give(reach: Reach, session: Session, body: dict[str, Any]) -> tuple[Receipt,
                 if leaves := disclosure(reply, short=True):
                     say(leaves)
                 taken = TAKEN[1:] if session.get("transport") in ("pty", "tmux") else TAKEN
-                return Receipt(int(reply["number"]), str(body["send_id"]), taken=taken), events
+                return Receipt(int(reply["number"]), str(body["send_id"]), taken=taken, ask=asked), events
         except SupervisorLostError as error:
             failure = error
         reach.drop()
@@ -87,30 +94,42 @@ def give(reach: Reach, session: Session, body: dict[str, Any]) -> tuple[Receipt,
     raise failure or CliError("internal", "the supervisor gave no answer")
 
 
-def see(receipt: Receipt, events: Events, seconds: float = RECEIPT_S) -> Receipt:
-    """Wait until the delegate has it, or will not get it."""
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        for event in events.more():
-            _note(receipt, event)
-        if receipt.delivery in (*receipt.taken, *NOT_TAKEN, UNSEEN) or receipt.end is not None:
-            return receipt
-        time.sleep(0.03)
+def see(receipt: Receipt, events: Events, seconds: float = RECEIPT_S, over: Over | None = None) -> Receipt:
+    """Wait until the delegate has it, or will not get it. ``over`` tells that the session has ended."""
+    _follow(receipt, events, time.monotonic() + seconds, over, settled)
     return receipt
 
 
-def see_end(receipt: Receipt, events: Events, seconds: float | None) -> Receipt:
-    """Wait until the turn has ended, or needs an answer."""
+def see_end(receipt: Receipt, events: Events, seconds: float | None, over: Over | None = None) -> Receipt:
+    """Wait until the turn has ended, or something is asked: by it, or by the one that it waits for."""
     receipt.waited = True
-    deadline = None if seconds is None else time.monotonic() + seconds
+    _follow(receipt, events, None if seconds is None else time.monotonic() + seconds, over, concluded)
+    return receipt
+
+
+def settled(receipt: Receipt) -> bool:
+    """Whether the delegate has it, or will not get it."""
+    return receipt.delivery in (*receipt.taken, *NOT_TAKEN, UNSEEN) or receipt.end is not None
+
+
+def concluded(receipt: Receipt) -> bool:
+    """Whether there is nothing more to wait for."""
+    return receipt.end is not None or receipt.ask is not None or receipt.delivery in (*NOT_TAKEN, UNSEEN)
+
+
+def _follow(
+    receipt: Receipt, events: Events, deadline: float | None, over: Over | None, done: Callable[[Receipt], bool]
+) -> None:
     while deadline is None or time.monotonic() < deadline:
+        ended = over is not None and over()
         for event in events.more():
             _note(receipt, event)
-        over = receipt.end is not None or receipt.ask is not None or receipt.delivery in (*NOT_TAKEN, UNSEEN)
-        if over:
-            return receipt
-        time.sleep(0.05)
-    return receipt
+        if done(receipt):
+            return
+        if ended:  # and its log says nothing of it: the disk may be full
+            receipt.end, receipt.ask = dict(_ENDED), None
+            return
+        time.sleep(0.03)
 
 
 def _note(receipt: Receipt, event: Event) -> None:
@@ -121,10 +140,12 @@ def _note(receipt: Receipt, event: Event) -> None:
         receipt.reason = event.get("reason") if isinstance(event.get("reason"), str) else None
     elif kind == "text" and ours and isinstance(event.get("text"), str):
         receipt.texts.append(str(event["text"]))
-    elif kind == "ask" and ours:
+    elif kind == "ask":  # of another's turn, too: while that waits for an answer, this one waits
         receipt.ask = event
     elif kind == "answered" and receipt.ask is not None and event.get("request") == receipt.ask.get("request"):
         receipt.ask = None
     elif (kind == "end" and ours) or kind == "exited":
-        receipt.end = event if kind == "end" else {"ok": False, "message": "the session ended"}
+        receipt.end = event if kind == "end" else dict(_ENDED)
+        receipt.ask = None
+    elif kind == "end":
         receipt.ask = None

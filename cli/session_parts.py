@@ -16,9 +16,13 @@ from .output import answer, answer_json, answer_untrusted, flush, say
 from .reach import Reach
 from .render.session import event_line, question_lines
 from .session_events import Event, Events, open_question
-from .session_giving import NOT_TAKEN, TAKEN, UNSEEN, Receipt, give, see
+from .session_giving import NOT_TAKEN, RECEIPT_S, TAKEN, UNSEEN, Receipt, give, see
 from .sessions import Session, is_named, live, named
 
+ID_CHARACTERS = 15
+"""So much of an id (its date and time) is one where another word may be meant: 2 is an option's number."""
+TERMINAL_S = 40.0
+"""A terminal's dialog may take 30 s to be seen to close, or not to (``actors/transports/conduct.py``)."""
 READY_S = 90.0
 """How long a program may take until it is up (opencode 1.18 needs 15 s)."""
 
@@ -31,7 +35,7 @@ def split(reach: Reach, words: tuple[str, ...]) -> tuple[str | None, str | None]
         return words[0], words[1]
     if not words:
         return None, None
-    return (words[0], None) if is_named(reach, words[0]) else (None, words[0])
+    return (words[0], None) if is_named(reach, words[0], least=ID_CHARACTERS) else (None, words[0])
 
 
 def continued(reach: Reach, token: str | None) -> str | None:
@@ -124,7 +128,8 @@ def steer(
     """Ask for one thing and print what became of it. ``environment``: the caller's, where it matters who asks."""
     asked = {"kind": "session.steer", "action": action}
     given, events = give(reach, found, asked if environment is None else asked | {"environment": environment})
-    return receipt(options, found, see(given, events), wait=False)
+    seconds = TERMINAL_S if found.get("transport") in ("pty", "tmux") else RECEIPT_S
+    return receipt(options, found, see(given, events, seconds, Ended(reach, str(found["session_id"]))), wait=False)
 
 
 def receipt(options: Globals, found: Session, seen: Receipt, *, wait: bool) -> int:
@@ -138,7 +143,10 @@ def receipt(options: Globals, found: Session, seen: Receipt, *, wait: bool) -> i
         say(f"ERROR: {found['name']}: {seen.delivery}: {seen.reason or 'no reason was given'}")
     elif seen.delivery == UNSEEN:
         answer(f"{found['name']} {seen.number} {seen.delivery}")
-        say(f"typed, but {seen.reason or 'no turn was seen'}: osrc session read {found['name']} --screen")
+        screen = " --screen" if found.get("transport") in ("pty", "tmux") else ""
+        say(f"it left us, but {seen.reason or 'no turn was seen'}: osrc session read {found['name']}{screen}")
+    elif not wait and seen.exit_code == exit_codes.REFUSED:
+        say(f"ERROR: {found['name']}: the session ended; whether it got entry {seen.number} was not seen")
     elif not wait:
         answer(f"{found['name']} {seen.number} {seen.delivery}")
         if seen.exit_code == exit_codes.UNVERIFIED and not options.quiet:

@@ -90,15 +90,15 @@ def meant(reach: Reach, token: str | None, *, ended: bool = False) -> Session:
     raise CliError("no_such_session", "no session runs in this folder", 'osrc session start "..."')
 
 
-def is_named(reach: Reach, token: str) -> bool:
-    """Whether a word is the name or id of one session."""
+def is_named(reach: Reach, token: str, least: int = 1) -> bool:
+    """Whether a word is the name of one session, or the beginning of its id with ``least`` characters."""
     try:
-        named(reach, token)
+        found = named(reach, token)
     except CliError as error:
         if error.code in ("no_such_session", "ambiguous_session"):
             return False
         raise
-    return True
+    return found.get("name") == token or len(token) >= least
 
 
 def _ask(reach: Reach, body: dict[str, Any]) -> dict[str, Any] | None:

@@ -159,7 +159,9 @@ class BaseTalk:
             self.delivery(number, "refused", "that is not asked any more" if request else "nothing is asked")
             return None
         option = pick(asked.options, choice)
-        if option is None and not asked.free:
+        # No words are meant by a number where something is to be allowed: it is one that is not offered.
+        wrong = is_number(choice.strip()) and any(row["kind"] != "other" for row in asked.options)
+        if option is None and (wrong or not asked.free):
             offered = ", ".join(f"{place}: {row['label']}" for place, row in enumerate(asked.options, 1))
             self.delivery(number, "refused", f"{choice[:80]!r} is no option; there are {offered}")
             return None
@@ -201,7 +203,10 @@ class Ask:
 
 
 def pick(options: list[dict[str, str]], choice: str) -> Mapping[str, str] | None:
-    """Return the option that a person's word means: its id, its label, its number, or a kind.
+    """Return the option that a person's word means: its number, its label, its id, or a kind.
+
+    The number as it is shown comes first: some agents count their ids otherwise. A label or an id that says the
+    opposite of its kind is not believed.
 
     >>> rows = [{"id": "x", "kind": "allow_once", "label": "Yes"}, {"id": "y", "kind": "reject_once", "label": "No"}]
     >>> [pick(rows, word)["id"] for word in ("y", "yes", "2", "no")]
@@ -209,18 +214,24 @@ def pick(options: list[dict[str, str]], choice: str) -> Mapping[str, str] | None
     """
     word = choice.strip()
     low = word.lower()
-    for row in options:
-        if word == row["id"] or low == row["label"].lower():
-            return row
-    if word.isascii() and word.isdigit() and len(word) < 4 and 0 < int(word) <= len(options):
+    if is_number(word) and len(word) < 4 and 0 < int(word) <= len(options):
         return options[int(word) - 1]
     kinds = (
         ("allow_once", "allow_always") if low in YES
         else ("allow_always",) if low in ALWAYS
         else ("reject_once", "reject_always") if low in NO
-        else (low,)
+        else ()
     )  # fmt: skip
-    return next((row for kind in kinds for row in options if row["kind"] == kind), None)
+    for row in options:
+        meant = low == row["label"].lower() or word == row["id"]
+        if meant and (not kinds or row["kind"] in (*kinds, "other")):
+            return row
+    return next((row for kind in kinds or (low,) for row in options if row["kind"] == kind), None)
+
+
+def is_number(word: str) -> bool:
+    """Whether a word is a number as options bear them."""
+    return word.isascii() and word.isdigit()
 
 
 def read_message(line: bytes) -> Mapping[str, Any] | None:

@@ -11,6 +11,8 @@ from .framing import strip_controls
 TARGET_CHARS = 200
 EXCERPT_CHARS = 300
 MESSAGE_CHARS = 2000
+ASKED_CHARS = 16_000
+"""What somebody is to allow is not cut before this: its end may be what matters."""
 _LARGEST = 2**53
 
 
@@ -40,6 +42,12 @@ def as_word(value: object, limit: int = TARGET_CHARS) -> str | None:
     text = as_text(value, limit)
     text = " ".join(text.split()) if text else None
     return text or None
+
+
+def as_asked(value: object) -> str | None:
+    """Return what somebody is asked to allow, as it is, line by line: one line made of two may mean another thing."""
+    text = as_text(value, ASKED_CHARS)
+    return (text.strip() or None) if text else None
 
 
 def as_count(value: object) -> int | None:

@@ -129,6 +129,8 @@ class Attempted(Observation):
     vehicle: str
     model: str | None = None
     model_observed: str | None = None
+    conversation: str | None = None
+    """The CLI's own id of what was said there: nobody else's, though the job went on without it."""
     outcome: str | None = None
     reason: str | None = None
     exit_status: ExitStatus | None = None

@@ -55,7 +55,7 @@ class Answer(Message):
     """Answer what it asks."""
 
     op: Literal["answer"] = "answer"
-    choice: Annotated[str, Field(min_length=1, max_length=2000)]
+    choice: Annotated[str, Field(pattern=r"\S", max_length=2000)]
     """An option's id, number (from 1) or label, or ``yes``, ``always``, ``no``; words where they are asked for."""
     request: Annotated[str, Field(max_length=1024)] | None = None
     """Only if this is what it asks: the id in the ``ask`` event. None is whatever it asks."""

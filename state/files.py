@@ -10,6 +10,7 @@ import contextlib
 import errno
 import os
 import stat
+import time
 from pathlib import Path
 
 from .errors import StateError, from_os_error, not_regular, printable
@@ -18,6 +19,9 @@ _NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)
 _CLOEXEC = getattr(os, "O_CLOEXEC", 0)
 _NONBLOCK = getattr(os, "O_NONBLOCK", 0)
 _BINARY = getattr(os, "O_BINARY", 0)
+
+_HELD_OPEN_S = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2) if os.name == "nt" else ()
+"""Windows replaces no file that somebody is reading, which takes a moment: how long is waited before each new try."""
 
 PRIVATE_FILE = 0o600
 PRIVATE_DIR = 0o700
@@ -47,7 +51,14 @@ class Files:
 
     def replace(self, source: str | os.PathLike[str], target: str | os.PathLike[str]) -> None:
         """Rename over ``target``."""
-        os.replace(source, target)  # noqa: PTH105 - a plain system call: this is the seam itself
+        for pause_s in _HELD_OPEN_S:
+            try:
+                os.replace(source, target)  # noqa: PTH105 - a plain system call: this is the seam itself
+            except PermissionError:
+                time.sleep(pause_s)
+            else:
+                return
+        os.replace(source, target)  # noqa: PTH105 - as above
 
     def mkdir(self, path: str | os.PathLike[str]) -> None:
         """Create one folder, 0700."""

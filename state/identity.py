@@ -5,12 +5,14 @@ A pid alone may be somebody else's tomorrow. Nothing is ever signalled or believ
 
 from __future__ import annotations
 
+import sys
 from functools import cache
 from pathlib import Path
 from typing import Literal, TypedDict
 
 from .processes import LINUX, ProcessRow, read_process
 
+BOOTS = r"SYSTEM\CurrentControlSet\Control\Session Manager\Memory Management\PrefetchParameters"
 Liveness = Literal["running", "stopped", "zombie", "gone"]
 
 
@@ -32,9 +34,24 @@ def boot_id() -> str:
             found = ""
         if found:
             return found
+    if (counted := _boots()) is not None:
+        return f"boot-{counted}"
     import psutil  # noqa: PLC0415 - not needed on an ordinary Linux
 
     return f"boot-{int(psutil.boot_time())}"
+
+
+def _boots() -> int | None:
+    """Return how often Windows was booted: when it was is told a second apart from one process to the next."""
+    if sys.platform != "win32":
+        return None
+    import winreg  # noqa: PLC0415 - only there
+
+    try:
+        with winreg.OpenKey(winreg.HKEY_LOCAL_MACHINE, BOOTS) as key:
+            return int(winreg.QueryValueEx(key, "BootId")[0])
+    except (OSError, ValueError):
+        return None
 
 
 def identify(pid: int) -> IdentityDict | None:

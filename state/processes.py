@@ -103,7 +103,7 @@ def _pids() -> list[int]:
 
 def _read_linux(pid: int) -> ProcessRow | None:
     try:
-        descriptor = os.open(f"/proc/{pid}/stat", os.O_RDONLY | os.O_CLOEXEC)
+        descriptor = os.open(f"/proc/{pid}/stat", os.O_RDONLY)  # Python lets no child inherit it
     except OSError:
         return None
     try:

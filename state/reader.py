@@ -147,15 +147,17 @@ class Reader:
         return found[0] if found else None
 
     def resolve_session(self, token: str) -> list[Record]:
-        """Return the sessions a person may mean: the live one of that name; else the id or a prefix of it.
+        """Return the sessions a person may mean: the one of that whole id; else the live one of that name.
 
-        Else the newest ended one of that name. At most ``CANDIDATES``; empty when there is none.
+        Else those whose ids begin so; else the newest ended one of that name. At most ``CANDIDATES``; empty when there
+        is none.
         """
         if not token or not token.isprintable() or not self._has_sessions():
             return []
-        live = self._session_records("name = ? AND ended IS NULL", (token,))
-        if live:
-            return live
+        found = self._session_records("session_id = ?", (token,))
+        found = found or self._session_records("name = ? AND ended IS NULL", (token,))
+        if found:
+            return found
         if _ID_CHARACTERS.issuperset(token):
             beyond = token[:-1] + chr(ord(token[-1]) + 1)
             most = (token, beyond, CANDIDATES)

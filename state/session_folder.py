@@ -144,6 +144,16 @@ class SessionFolder:
         with contextlib.suppress(OSError):
             (self.path / INBOX / f"{number:08}.ready").unlink(missing_ok=True)
 
+    def numbers(self) -> list[int]:
+        """Return the numbers of the entries that the holder may take, in order."""
+        names = (place.stem for place in (self.path / INBOX).glob("*.json"))
+        return sorted(int(name) for name in names if name.isdecimal())[:MOST_ENTRIES]
+
+    def entry_id(self, number: int) -> str:
+        """Return the id of such an entry; empty where it is not legible."""
+        entry = self.read_json(f"{INBOX}/{number:08}.json", ENTRY_LIMIT)
+        return str((entry or {}).get("id") or "")
+
     def settle(self, promised: int) -> dict[str, int]:
         """After a crash: give what was journalled (up to ``promised``), forget the rest; return the ids given."""
         given: dict[str, int] = {}

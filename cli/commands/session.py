@@ -59,7 +59,10 @@ def session() -> None:
 def start(options: Globals, /, words: tuple[str, ...], **flags: Any) -> int:  # noqa: ANN401 - click's values
     """Start a session, and give it TASK when it is ready. Its name is on stdout.
 
-    Waits until it is up and has taken the task. Exit code 2: it was recorded, but that was not seen in time.
+    Waits until it is up and has taken the task, or shows a dialog of its own first (trust, sign-in: its state says
+    so): it gets the task once that is answered. Exit code 2: it was recorded, but that was not seen in time.
+
+    Next: osrc session read NAME, osrc session send NAME "...", osrc session stop NAME.
     """
     task = read_task(words, None) if words else None
     reach = Reach(options)
@@ -119,7 +122,8 @@ def send(options: Globals, words: tuple[str, ...], wait: bool, interrupt: bool, 
     receipt, events = give(reach, found, body)
     busy = found.get("state") in ("working", "waiting-approval") and not interrupt
     limit = seconds if seconds is not None else (2.0 if busy else 20.0)
-    receipt = see_end(receipt, events, seconds) if wait else see(receipt, events, limit)
+    over = parts.Ended(reach, str(found["session_id"]))
+    receipt = see_end(receipt, events, seconds, over) if wait else see(receipt, events, limit, over)
     return parts.receipt(options, found, receipt, wait=wait)
 
 
@@ -153,6 +157,7 @@ def read(  # noqa: PLR0913, PLR0917 - click's
         for event in events.follow(ended):
             cursor = event["seq"]
             parts.show(options, [event])
+        found = named(reach, str(found["session_id"]))
     if not options.quiet and not options.json:
         say(f"state: {found['state']}; go on with --since {cursor}")
     return exit_codes.DONE

@@ -16,7 +16,7 @@ from .. import exit_codes
 from ..errors import CliError
 from ..render.plan import disclosure
 from ..session_events import Event, Events, open_question
-from ..session_giving import NOT_TAKEN, UNSEEN, Receipt, give, see, see_end
+from ..session_giving import NOT_TAKEN, Receipt, concluded, give, see, see_end, settled
 from ..session_parts import Start, continued, screen_text
 from ..sessions import Session, captain, live, named
 from ..submit import environment, folder_of, lane_of, word_of
@@ -202,9 +202,9 @@ async def _given(desk: Desk, token: str, body: dict[str, Any], telling: Telling,
     busy = found.get("state") in ("working", "waiting-approval") and not body.get("interrupt")
     takes_s = BUSY_S if busy and body["kind"] == "session.send" else TAKES_S
     began, limit = time.monotonic(), bound(wait_s)
-    await _watch(receipt, telling, lambda step: see(receipt, events, step), began + max(takes_s, limit), _settled)
+    await _watch(receipt, telling, lambda step: see(receipt, events, step), began + max(takes_s, limit), settled)
     if limit:
-        await _watch(receipt, telling, lambda step: see_end(receipt, events, step), began + limit, _over)
+        await _watch(receipt, telling, lambda step: see_end(receipt, events, step), began + limit, concluded)
     shown: dict[str, Any] = {"session": found["name"], "number": receipt.number, "delivery": receipt.delivery}
     shown |= {"reason": receipt.reason, "end": None, "ask": None}
     for key, event in (("end", receipt.end), ("ask", receipt.ask)):
@@ -225,15 +225,6 @@ async def _watch(
     while not done(receipt) and until(deadline):
         await ask(step, min(STEP_S, until(deadline)))
         await telling.tell(receipt.delivery)
-
-
-def _settled(receipt: Receipt) -> bool:
-    return receipt.delivery in (*receipt.taken, *NOT_TAKEN, UNSEEN) or receipt.end is not None
-
-
-def _over(receipt: Receipt) -> bool:
-    lost = receipt.delivery in (*NOT_TAKEN, UNSEEN)
-    return receipt.end is not None or receipt.ask is not None or lost
 
 
 def _give(desk: Desk, token: str, body: dict[str, Any]) -> tuple[Session, Receipt, Events]:

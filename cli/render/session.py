@@ -10,6 +10,8 @@ from .plain import one_line
 from .table import columns
 
 WIDTH = 400
+ASKED_WIDTH = 16_000
+"""What somebody is to allow is shown whole: as much as is kept of it (``lanes/values.py``)."""
 
 
 def session_table(sessions: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -75,7 +77,10 @@ _LINES: Mapping[str, Callable[[Mapping[str, Any]], str | None]] = {
     "end": _end,
     "retry": lambda event: f"[waits for its provider]{_word(event, 'message', ' ')}",
     "delivery": _delivery,
-    "switched": lambda event: f"[switched]{_word(event, 'model', ' model ')}{_word(event, 'effort', ' effort ')}",
+    "switched": lambda event: (
+        f"[switched]{_word(event, 'model', ' model ')}{_word(event, 'effort', ' effort ')}"
+        f"{_word(event, 'mode', ' mode ')}"
+    ),
     "notice": lambda event: f"[note]{_word(event, 'text', ' ')}",
     "unrecognised": lambda event: f"[unrecognised]{_word(event, 'excerpt', ' ')}",
     "ending": lambda event: f"[ending]{_word(event, 'cause', ' ')}",
@@ -86,10 +91,11 @@ _LINES: Mapping[str, Callable[[Mapping[str, Any]], str | None]] = {
 
 def question_lines(ask: Mapping[str, Any]) -> list[str]:
     """Return a question and its options, numbered."""
-    what = one_line(str(ask.get("title") or ask.get("target") or ""), WIDTH)
-    lines = [f"[asks] {one_line(str(ask.get('name')), 80)}" + (f": {what}" if what else "")]
-    if ask.get("target") and ask.get("title"):
-        lines.append(f"       {one_line(str(ask['target']), WIDTH)}")
+    title, target = one_line(str(ask.get("title") or ""), ASKED_WIDTH), str(ask.get("target") or "")
+    asked = [title] if title else []
+    asked += [line for row in target.split("\n") if (line := one_line(row, ASKED_WIDTH))]
+    lines = [f"[asks] {one_line(str(ask.get('name')), 80)}" + (f": {asked[0]}" if asked else "")]
+    lines += [f"       {line}" for line in asked[1:]]
     for number, option in enumerate(ask.get("options") or (), 1):
         if isinstance(option, dict):
             lines.append(f"  {number}: {one_line(str(option.get('label')), 120)} ({option.get('kind')})")

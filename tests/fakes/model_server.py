@@ -6,7 +6,8 @@
 
 Each *main* request plays the next step; *side* requests (titles, suggestions, token counts, structured
 output) get a fixed answer and use up no step. When the steps run out the answer is ``(script exhausted)``.
-A step has these keys:
+Conversations that go on at once have a script each: ``server.scripts`` has them by a word that stands in the
+conversation, and the first whose word does is played; ``steps`` are for all others. A step has these keys:
 
     "text": T        say it; ``{mark}`` in it becomes the marker id that the request's prompt discloses
     "find": PATTERN  ``{found}`` in the text becomes what the pattern finds in the conversation
@@ -15,7 +16,7 @@ A step has these keys:
     "error": STATUS, "kind": "rate|quota|plan", "resets_at": EPOCH     answer with an error instead
     "message": T     the error's words, where they are not the usual ones
     "body": {...}    further fields of the error object
-    "headers": {...} further headers of the error
+    "headers": {...} further headers of the answer
     "stall": S       silence in the middle of the text, at most S seconds (it ends when the server closes)
     "drop": true     cut the connection in the middle of the text
     "bytes": B       chat only: these bytes as the whole stream body, then the end of the connection
@@ -32,6 +33,7 @@ import socket
 import struct
 import threading
 import time
+from collections import Counter
 from dataclasses import dataclass, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
@@ -82,6 +84,7 @@ class ModelServer:
 
     def __init__(self, steps: list[Step], *, models: tuple[str, ...] = ("stub-model",), key: str | None = None) -> None:
         self.steps, self.models, self.key = steps, models, key
+        self.scripts: dict[str, list[Step]] = {}
         self.requests: list[Request] = []
         self.price: float | None = None
         """What one generation costs at a gateway: its message ids are ``gen-``, and each has a receipt."""
@@ -95,7 +98,7 @@ class ModelServer:
         """How many more questions for a receipt find none yet."""
         self.closing = threading.Event()
         self._lock = threading.Lock()
-        self._played = 0
+        self._played: Counter[str | None] = Counter()
         self._http = _Http(("127.0.0.1", 0), _Handler)
         self._http.owner = self
         self._thread = threading.Thread(target=self._http.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
@@ -123,7 +126,8 @@ class ModelServer:
     def forget(self) -> None:
         """Have neither a script nor a request yet."""
         with self._lock:
-            self.steps, self._played = [], 0
+            self.steps, self.scripts = [], {}
+            self._played.clear()
             self.requests.clear()
 
     def note(self, request: Request) -> Step | None:
@@ -132,13 +136,18 @@ class ModelServer:
             self.requests.append(request)
             if not request.main:
                 return None
-            if not self.steps:
+            word = next((word for word in self.scripts if word in request.text), None)
+            steps = self.steps if word is None else self.scripts[word]
+            if not steps:
                 return EXHAUSTED
-            step = self.steps[0]
-            self._played += 1
-            if step.get("repeat", 1) and self._played >= step.get("repeat", 1):
-                self.steps, self._played = self.steps[1:], 0
-            return step
+            self._played[word] += 1
+            if steps[0].get("repeat", 1) and self._played[word] >= steps[0].get("repeat", 1):
+                del self._played[word]
+                if word is None:
+                    self.steps = steps[1:]
+                else:
+                    self.scripts[word] = steps[1:]
+            return steps[0]
 
 
 class _Http(ThreadingHTTPServer):
@@ -267,7 +276,9 @@ class _Handler(BaseHTTPRequestHandler):
             # What real services send is chunked, so that a cut is seen as one: a body that ends with its
             # connection, cut, looks whole to a client that waits for no end mark.
             self.chunked = bool(step.get("drop"))
-            self.start_stream(headers | ({"transfer-encoding": "chunked"} if self.chunked else {}))
+            self.start_stream(
+                headers | step.get("headers", {}) | ({"transfer-encoding": "chunked"} if self.chunked else {})
+            )
             for name, data in frames:
                 if (name, data) == HALF:
                     self.interrupt(step)

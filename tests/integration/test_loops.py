@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fakes.lanes import steps
+from fakes.lanes import ALL_VERBS, fake_argv, lane_toml, steps, write_lane
 from fakes.osrc_process import shown
-from fakes.repos import repository
+from fakes.repos import repository, run_git
 from fakes.supervised import Supervised, until
+from outsourcerer.lanes.contract import Posture
 
 COUNT = 'n=$(cat laps 2>/dev/null | wc -l); echo "only $n of 2"; test $n -ge 2'
 """Green once two laps have left a line."""
@@ -125,18 +126,11 @@ def test_other_shapes(home: Supervised) -> None:
 
 
 def test_in_a_work_tree_of_its_own(home: Supervised) -> None:
-    # The fake lane can't go on with a conversation: each lap is asked anew.
-    words = (
-        "verify",
-        "--lane",
-        "fake",
-        "--worktree",
-        "--keep-conversation",
-        "--check",
-        "sh check.sh",
-        "--",
-        steps(*LAP),
-    )
+    sealed = lane_toml(argv=fake_argv("osrc-jsonl"), verbs=ALL_VERBS | {"edit": Posture.WORKSPACE_WRITE.value})
+    write_lane(home.root, "sealed", sealed)
+    # That lane can't go on with a conversation: each lap is asked anew.
+    asked = ("--lane", "sealed", "--worktree", "--keep-conversation")
+    words = ("verify", *asked, "--check", "sh check.sh", "--", steps(*LAP))
     refused = home.osrc("loop", *words)
     assert (refused.returncode, b"in no git repository" in refused.stderr) == (1, True), shown(refused)
     repository(home.work, files={"check.sh": COUNT, "a.txt": "one\n"})
@@ -148,6 +142,11 @@ def test_in_a_work_tree_of_its_own(home: Supervised) -> None:
     first, second = (one["job_id"] for one in found["steps"] if one["job_id"])
     assert (tree.name, found["branch"]) == (first, f"outsourcerer/{first}")
     assert (home.record(second)["cwd"], home.record(second)["worktree"]) == (str(tree), None)
+    # Each lap was committed for it: the branch has what the check passed on.
+    assert run_git(home.work, "show", f"{found['branch']}:laps") == "x\nx"
+    subjects = run_git(home.work, "log", "--reverse", "--format=%s", found["branch"]).split("\n")[1:]
+    assert [one.partition(":")[0] for one in subjects] == [first, second]
+    assert f"2 commits on {found['branch']} (committed for it" in found["steps"][3]["detail"]
 
 
 def test_canceled_wherever_it_is(home: Supervised) -> None:

@@ -1,32 +1,29 @@
 """A newcomer's first minutes: a wheel in a fresh environment, an empty home, no network, no tool. Each step says the next.
 
-The wheel is built from a copy of what the repository ships, and its dependencies are those of the tests' own
+The wheel is the one that is released (``make dist``), and its dependencies are those of the tests' own
 environment, without the embedded model: nothing is downloaded.
 """
 
 from __future__ import annotations
 
-import os
-import shutil
 import subprocess
 import sys
 import sysconfig
+import tarfile
 import venv
 import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import distributions
 import outsourcerer
 import pytest
 
 pytest.importorskip("setuptools", minversion="77", reason="a wheel is built with setuptools")
 
-ROOT = Path(outsourcerer.__path__[0])
-SHIPPED = ("actors", "cli", "lanes", "messages", "state")
-FILES = ("__init__.py", "__main__.py", "py.typed", "pyproject.toml", "README.md", "LICENSE")
+EPOCH = 1_800_000_000
 NOT_TAKEN = ("outsourcerer", "__editable__", "xllamacpp", "llm_", "_pytest", "sitecustomize", "__pycache__")
-BUILD = "import setuptools.build_meta as b, sys; print(b.build_wheel(sys.argv[1]))"
 
 
 @dataclass(frozen=True)
@@ -35,7 +32,7 @@ class Newcomer:
 
     osrc: Path
     home: Path
-    wheel: Path
+    built: distributions.Built
 
     def run(self, *words: str) -> subprocess.CompletedProcess[str]:
         """Type a command."""
@@ -64,7 +61,7 @@ class Newcomer:
 def newcomer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Newcomer]:
     """Build the wheel, and install it where nothing of this checkout is seen."""
     base = tmp_path_factory.mktemp("newcomer")
-    wheel = build(base)
+    built = distributions.build(base, EPOCH)
     place = base / "venv"
     venv.create(place, symlinks=True, with_pip=False)
     python = place / "bin" / "python"
@@ -73,60 +70,79 @@ def newcomer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Newcomer]:
         if not entry.name.startswith(NOT_TAKEN):
             (site / entry.name).symlink_to(entry)
     words = [sys.executable, "-m", "pip", "--python", str(python), "--disable-pip-version-check"]
-    words += ["install", "--quiet", "--no-deps", "--no-index", "--no-compile", str(wheel)]
-    done = subprocess.run(words, env=plain(), capture_output=True, text=True, timeout=120, check=False)
+    words += ["install", "--quiet", "--no-deps", "--no-index", "--no-compile", str(built.wheel)]
+    done = subprocess.run(
+        words, env=distributions.plain(EPOCH), capture_output=True, text=True, timeout=120, check=False
+    )
     assert done.returncode == 0, done
     osrc = place / "bin" / "osrc"
     home = base / "home"
     home.mkdir()
-    yield Newcomer(osrc, home, wheel)
+    yield Newcomer(osrc, home, built)
     # The environment's links lead into the tests' own packages: take the links away, never what they lead to.
     for entry in site.iterdir():
         if entry.is_symlink():
             entry.unlink()
 
 
-def plain() -> dict[str, str]:
-    """The tests' environment without this checkout in it."""
-    return {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "PIP_"))}
+def test_the_release_is_whole(newcomer: Newcomer, tmp_path: Path) -> None:
+    built = newcomer.built
+    assert distributions.check_wheel(built.wheel) == []
+    assert distributions.check_sdist(built.sdist) == []
+    assert distributions.check_changelog() == []
+    anew = distributions.wheel_of_sdist(built.sdist, tmp_path / "anew", EPOCH)
+    assert anew.read_bytes() == built.wheel.read_bytes(), "from the sdist alone, elsewhere, the same bytes"
 
 
-def build(base: Path) -> Path:
-    source = base / "source"
-    source.mkdir()
-    for name in SHIPPED:
-        shutil.copytree(ROOT / name, source / name, ignore=shutil.ignore_patterns("__pycache__"))
-    for name in FILES:
-        shutil.copy(ROOT / name, source / name)
-    done = subprocess.run(
-        [sys.executable, "-c", BUILD, str(base)],
-        check=False,
-        cwd=source,
-        env=plain(),
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
-    assert done.returncode == 0, done
-    (wheel,) = base.glob("*.whl")
-    return wheel
+def test_what_nobody_means_to_ship_is_told(newcomer: Newcomer, tmp_path: Path) -> None:
+    wheel, sdist = tmp_path / newcomer.built.wheel.name, tmp_path / newcomer.built.sdist.name
+    with zipfile.ZipFile(newcomer.built.wheel) as whole, zipfile.ZipFile(wheel, "w", zipfile.ZIP_DEFLATED) as packed:
+        for name in whole.namelist():
+            if not name.endswith("SKILL.md"):
+                lines = whole.read(name)
+                packed.writestr(name, lines.replace(b"\nVersion: ", b"\nVersion: 9.") if "METADATA" in name else lines)
+        packed.writestr("tests/conftest.py", "")
+    version = outsourcerer.__version__
+    assert distributions.check_wheel(wheel) == [
+        "the wheel lacks outsourcerer/cli/plugin/skills/outsourcerer/SKILL.md",
+        "the wheel has tests/conftest.py, which nobody ships",
+        *distributions.check_metadata(METADATA.format(version=f"9.{version}").encode()),
+    ]
+    with tarfile.open(sdist, "w:gz") as packed_tar:
+        packed_tar.add(__file__, f"outsourcerer-{version}/actors/base.py")
+    told = distributions.check_sdist(sdist)
+    assert f"the sdist lacks outsourcerer-{version}/actors/job.py" in told
+    assert any(one.startswith("metadata: ") for one in told)
+    assert any(one.endswith(" bytes") for one in told)
 
 
-def test_the_wheel_is_whole(newcomer: Newcomer) -> None:
-    with zipfile.ZipFile(newcomer.wheel) as packed:
-        names = set(packed.namelist())
-        (metadata,) = (packed.read(name).decode() for name in names if name.endswith(".dist-info/METADATA"))
-    inside = {name.removeprefix("outsourcerer/") for name in names if name.startswith("outsourcerer/")}
-    missing = {path.relative_to(ROOT).as_posix() for part in SHIPPED for path in (ROOT / part).rglob("*.py")} - inside
-    assert missing == set()
-    assert {"py.typed", "state/migrations/0001_initial.sql"} <= inside
-    tops = {name.partition("/")[0] for name in names}
-    assert {top for top in tops if not top.endswith(".dist-info")} == {"outsourcerer"}
-    assert "Requires-Dist: click" in metadata
-    assert {
-        "cli/plugin/skills/outsourcerer/SKILL.md",
-        "cli/plugin/skills/outsourcerer/scripts/outsourcerer.cmd",
-    } <= inside
+METADATA = """\
+Metadata-Version: 2.4
+Name: outsourcerer
+Version: {version}
+Requires-Python: >=3.11
+License-Expression: Apache-2.0
+Description-Content-Type: text/markdown
+
+# It
+"""
+
+
+@pytest.mark.parametrize(
+    ("was", "put", "told"),
+    [
+        ("Version: {version}", "Version: one", "version"),
+        ("text/markdown", "text/plain", "README"),
+        (">=3.11", ">=3.9", "oldest Python"),
+        ("License-Expression: Apache-2.0", "Requires-Dist: a @ https://example.invalid/a.zip", "an address"),
+        ("Name: outsourcerer", "Name: other", "it is other"),
+    ],
+)
+def test_metadata_that_an_index_would_refuse_is_told(was: str, put: str, told: str) -> None:
+    good = METADATA.replace("{version}", outsourcerer.__version__)
+    assert distributions.check_metadata(good.encode()) == []
+    bad = METADATA.replace(was, put).replace("{version}", outsourcerer.__version__)
+    assert told in " ".join(distributions.check_metadata(bad.encode()))
 
 
 def test_each_step_says_the_next(newcomer: Newcomer) -> None:

@@ -28,15 +28,17 @@ def test_a_session_is_started_read_answered_steered_and_stopped(sessions: Sessio
     assert asked.returncode == 3
     assert json.loads(asked.stdout)["ask"]["target"] == "rm -rf build"
     assert "rm -rf build" in sessions.ok("answer", "fix")
+    behind = sessions.osrc("send", "--wait", "say behind")
+    assert (behind.returncode, b"rm -rf build" in behind.stderr) == (3, True)
     queued = sessions.osrc("send", "fix", "say later", "--for", "0.3")
-    assert (queued.returncode, queued.stdout) == (2, b"fix 3 accepted\n")
+    assert (queued.returncode, queued.stdout) == (2, b"fix 4 accepted\n")
     itself = sessions.osrc("answer", "fix", "yes", OUTSOURCERER_DEPTH="1")
     assert (itself.returncode, b"it may not answer" in itself.stderr) == (1, True)
-    sessions.ok("answer", "fix", "no")
+    sessions.ok("answer", "2")  # no beginning of the only id
     until(lambda: sessions.given()[-1] == "say later", "the queued send was given once the turn had ended")
     sessions.until_state(one, "idle")
     news = json.loads(sessions.ok("read", "fix", "--since", str(cursor), "--json"))["events"]
-    assert [event["text"] for event in news if event["type"] == "text"] == ["denied", "later"]
+    assert [event["text"] for event in news if event["type"] == "text"] == ["denied", "behind", "later"]
     assert sessions.osrc("answer", "fix", "yes").returncode == 1
 
     # A model is switched between turns; while it works that is declined, and can be tried again.
@@ -101,7 +103,18 @@ def test_a_session_whose_holder_is_killed_is_lost_and_says_how_to_go_on(sessions
     one = sessions.start("id")
     sessions.until_state(one, "idle")
     record = sessions.record(one)
-    kill(record["holder"]["pid"])
+    # Whoever waits for a turn, or for the one behind it, is told; and so is who follows.
+    sessions.ok("send", "work")
+    queued = sessions.osrc("send", "say never", "--for", "0.3")
+    assert (queued.returncode, queued.stdout) == (2, b"claude 3 accepted\n")
+    with ThreadPoolExecutor(2) as pool:
+        waits = pool.submit(sessions.osrc, "send", "say never", "--wait")
+        follows = pool.submit(sessions.osrc, "read", "-f")
+        until(lambda: '"number": 4' in json.dumps(sessions.events(one)), "the second one is queued, too")
+        kill(record["holder"]["pid"])
+        waited, followed = waits.result(), follows.result()
+    assert (waited.returncode, b"failed: its holder died" in waited.stderr) == (1, True)
+    assert b"state: lost" in followed.stderr
     lost = sessions.until_state(one, "lost")
     assert lost["reason"] == "its holder died"
     sessions.home.nothing_left()
@@ -110,7 +123,7 @@ def test_a_session_whose_holder_is_killed_is_lost_and_says_how_to_go_on(sessions
     # Its conversation goes on, and nothing that was given before is given again.
     sessions.ok("relaunch")
     assert sessions.ok("send", "id", "--wait").split() == [lost["conversation"]] * 2
-    assert sessions.given() == ["id", "id"]
+    assert sessions.given() == ["id", "work", "id"]
     sessions.ok("stop")
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from ....messages.vocabulary import FailureKind
 from ...talk import Ask, BaseTalk, Options, request_id
-from ...values import EXCERPT_CHARS, MESSAGE_CHARS, TARGET_CHARS, as_list, as_object, as_word
+from ...values import ASKED_CHARS, EXCERPT_CHARS, MESSAGE_CHARS, TARGET_CHARS, as_asked, as_list, as_object, as_word
 from . import policy
 from .updates import AUTH_REQUIRED, KINDS, Turn, failure_of
 from .waiting import spent
@@ -300,8 +300,8 @@ class AcpTalk(BaseTalk):
                 request=request,
                 name=as_word(call.get("name")) or kind or "tool",
                 tool=KINDS.get(kind or "", "other"),
-                target=_target(call),
-                title=as_word(call.get("title"), EXCERPT_CHARS),
+                target=as_asked(as_object(call.get("rawInput")).get("command")) or _target(call),
+                title=as_word(call.get("title"), ASKED_CHARS),
                 options=options,
                 kept=(name, dict(call)),
             )

@@ -16,6 +16,7 @@ from ...values import (
     EXCERPT_CHARS,
     MESSAGE_CHARS,
     TARGET_CHARS,
+    as_asked,
     as_count,
     as_list,
     as_number,
@@ -209,7 +210,7 @@ class CodexTalk(BaseTalk):
         if method not in APPROVALS:
             self.out.append({"id": name, "error": {"code": -32601, "message": "not supported"}})
             return
-        command = as_word(params.get("command"), TARGET_CHARS)
+        command = as_asked(params.get("command"))
         self.ask(
             Ask(
                 request=request,
@@ -269,7 +270,9 @@ class CodexTalk(BaseTalk):
             name, target = _name(kind, item), _item_target(item)
             if not ended:
                 if kind == "fileChange" and target:
-                    self._changes[as_word(item.get("id")) or ""] = target
+                    paths = (as_word(as_object(row).get("path"), MESSAGE_CHARS) for row in as_list(item.get("changes")))
+                    every = as_asked("\n".join(path for path in paths if path))
+                    self._changes[as_word(item.get("id")) or ""] = every or target
                 self.tell("tool", tool=TOOLS[kind], name=name, target=target)
                 return
             status = item.get("status")

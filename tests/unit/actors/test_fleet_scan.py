@@ -20,6 +20,7 @@ from outsourcerer.actors.fleet_processes import Look, Running, busy_share, packa
 from outsourcerer.actors.fleet_scan import Scanner
 from outsourcerer.actors.tmux import TmuxError
 from outsourcerer.lanes.screens.model import Screen
+from outsourcerer.messages.job import Attempted
 from outsourcerer.messages.vocabulary import JobState
 from outsourcerer.state.fleet_cache import NAMES, OFFSETS, read_cache, write_cache
 from outsourcerer.state.processes import ProcessRow
@@ -267,10 +268,12 @@ def test_our_own_jobs_are_ours_and_their_processes_no_strangers(machine, monkeyp
     assert set(machine.rows()) == {job["id"]}
 
 
-def test_a_conversation_of_ours_that_another_program_goes_on_with_is_listed(machine, monkeypatch):
+@pytest.mark.parametrize("moved", [False, True])
+def test_a_conversation_of_ours_that_another_program_goes_on_with_is_listed(machine, monkeypatch, moved):
     store = Store.open(machine.home.database, now=time.time())
     facts = facts_of_a_life()
-    record = facts[0].record.model_copy(update={"conversation": "s-pi"})
+    over = Attempted(attempt=1, lane="pi", vehicle="pi", conversation="s-pi", why="its limit is used up")
+    record = facts[0].record.model_copy(update={"hops": (over,)} if moved else {"conversation": "s-pi"})
     store.append([facts[0].model_copy(update={"record": record})], time.time())
     store.commit()
     store.close()

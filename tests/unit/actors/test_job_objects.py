@@ -2,12 +2,17 @@
 
 import ctypes
 import os
+import subprocess
+import sys
 from types import SimpleNamespace
 
 import pytest
+from fakes.actors import eventually
 from fakes.kernel32 import FakeKernel
 from outsourcerer.actors import held, job_objects, tree
 from outsourcerer.actors.held import FLAGS, HeldJob, Start
+from outsourcerer.messages.job import Identity
+from outsourcerer.state.identity import boot_id
 from outsourcerer.state.processes import ProcessRow, read_process
 
 JOB = "20260101-000000-abcdefabcdef"
@@ -154,6 +159,20 @@ def test_words_that_no_line_can_say_start_nothing(kernel, tmp_path):
     given = start(tmp_path, argv=["C:\\npm\\claude.cmd", "two\nlines"])
     with pytest.raises(ValueError, match="line break"):
         HeldJob(given, kernel=kernel, resume=int, popen=lambda *_, **__: pytest.fail("it is started"))
+
+
+def test_where_windows_lists_no_members_a_tree_is_who_inherited_the_job_s_id(monkeypatch):
+    env = {"PATH": os.defpath, tree.JOB_VARIABLE: JOB}
+    argv = [sys.executable, "-I", "-S", "-c", "input()"]
+    with subprocess.Popen(argv, stdin=subprocess.PIPE, env=env, start_new_session=True) as bearer:
+        row = eventually(lambda: read_process(bearer.pid))
+        eventually(lambda: tree._environment_of(bearer.pid).get(tree.JOB_VARIABLE))
+        monkeypatch.setattr(tree, "sys", SimpleNamespace(platform="win32"))
+        monkeypatch.setattr(tree, "snapshot", lambda: {os.getpid(): read_process(os.getpid()), row.pid: row})
+        delegate = Identity(pid=(1 << 30) + 7, started=0.0, boot_id=boot_id())
+        assert [one.pid for one in tree.tree_of(JOB, delegate, None)] == [bearer.pid]
+        assert tree.tree_of("20260101-000000-000000000000", delegate, None) == []
+        bearer.communicate(b"\n", timeout=30)
 
 
 def test_a_tree_holds_what_is_in_its_job_object_whoever_its_parent_is(monkeypatch):

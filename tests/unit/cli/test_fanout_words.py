@@ -107,11 +107,15 @@ def group(folder, *states, refused=()):
 
 def test_a_group_is_collected_whole(tmp_path):
     refused = [{"label": "bad", "code": "bad_task", "message": "no text"}]
-    path, findings = collect(group(tmp_path, "done", "failed", "running", refused=refused), str(tmp_path / "out"))
-    assert (tmp_path / "out/findings/01-a-0.md").read_text() == "finding 0\n"
+    out = tmp_path / "new" / "out"
+    path, findings = collect(group(tmp_path, "done", "failed", "running", refused=refused), str(out))
+    assert [place.stat().st_mode & 0o077 for place in (out.parent, out, out / "findings", out / "COLLECTED.md")] == [
+        0
+    ] * 4
+    assert (out / "findings/01-a-0.md").read_text() == "finding 0\n"
     assert [one["path"] is None for one in findings] == [False, True, True]
-    text = (tmp_path / "out/COLLECTED.md").read_text()
-    assert path == str(tmp_path / "out/COLLECTED.md")
+    text = (out / "COLLECTED.md").read_text()
+    assert path == str(out / "COLLECTED.md")
     for words in (
         "## 1. a/0 (done)\n\nfinding 0",
         "No final message: why | not",
@@ -119,9 +123,9 @@ def test_a_group_is_collected_whole(tmp_path):
         "Not started: no text",
     ):
         assert words in text
-    kept = json.loads((tmp_path / "out/COLLECTED.json").read_text())
+    kept = json.loads((out / "COLLECTED.json").read_text())
     assert [one["state"] for one in kept["findings"]] == ["done", "failed", "running"]
-    assert collect(group(tmp_path, "done"), str(tmp_path / "out"))[0] == path
+    assert collect(group(tmp_path, "done"), str(out))[0] == path
     assert file_word("..") == "member"
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from outsourcerer.cli.render.session import question_lines
 from outsourcerer.lanes.talk import pick
 from outsourcerer.lanes.vehicles.claude_code.control import ClaudeTalk
 
@@ -185,3 +186,30 @@ def test_a_choice_is_an_id_a_label_a_number_or_a_kind() -> None:
     assert pick(rows, "always") is None
     assert pick(rows, "3") is None
     assert pick([], "yes") is None
+
+
+def test_a_choice_is_what_was_shown_whatever_an_agent_calls_it() -> None:
+    rows = [
+        {"id": "0", "kind": "reject_once", "label": "2"},
+        {"id": "1", "kind": "allow_once", "label": "no"},
+        {"id": "no", "kind": "allow_always", "label": "Deny"},
+    ]
+    for word, found in (("1", 0), ("2", 1), ("3", 2), ("0", 0), ("no", 0), ("yes", 1), ("always", 2)):
+        assert pick(rows, word) is rows[found], word
+
+
+COMMAND = "echo " + "a" * 900 + "  # all is well\nrm -rf /important"
+
+
+def test_what_is_to_be_allowed_is_told_and_shown_whole() -> None:
+    talk = ready()
+    request = {"subtype": "can_use_tool", "tool_name": "Bash", "input": {"command": COMMAND}}
+    talk.heard({"type": "control_request", "request_id": "r1", "request": request})
+    ask = next(event for event in talk.events if event["type"] == "ask")
+    assert ask["target"] == COMMAND
+    assert question_lines(ask)[1] == "       rm -rf /important"
+    # A number that is not offered is no words: it is refused, and still asked.
+    talk.answer(1, "7", None)
+    assert (talk.events[-1]["state"], "'7' is no option" in talk.events[-1]["reason"]) == ("refused", True)
+    talk.answer(2, "use ls instead", None)
+    assert not talk.asked

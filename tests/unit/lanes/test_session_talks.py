@@ -62,11 +62,12 @@ def codex_at_work() -> CodexTalk:
 def test_codex_asks_about_a_file_by_its_name_and_is_answered_with_its_own_id() -> None:
     talk = codex_at_work()
     change = {"type": "fileChange", "id": "c1", "changes": [{"path": "/repo/a.txt"}], "status": "inProgress"}
+    change["changes"].append({"path": "/etc/b"})  # who allows it allows all of it
     talk.heard({"method": "item/started", "params": {"item": change}})
     talk.heard({"method": "item/fileChange/requestApproval", "id": 0, "params": {"itemId": "c1", "reason": None}})
     tool, asked, _ = drained(talk)
     assert (tool["tool"], tool["target"]) == ("write", "/repo/a.txt")
-    assert (asked["request"], asked["target"]) == ("0", "/repo/a.txt")
+    assert (asked["request"], asked["target"]) == ("0", "/repo/a.txt\n/etc/b")
     talk.answer(5, "yes", "0")
     assert sent(talk) == [{"id": 0, "result": {"decision": "accept"}}]
     talk.heard({"method": "serverRequest/resolved", "params": {"requestId": 0}})

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from fakes.state import FailingDisk, names, refusal_of
 from outsourcerer.messages.refusals import RefusalCode
+from outsourcerer.state import files
 from outsourcerer.state.errors import StateError
 from outsourcerer.state.files import create_private, open_regular, read_private, set_aside, write_private
 
@@ -128,3 +129,27 @@ def test_only_a_regular_file_is_opened_and_nothing_is_waited_for(tmp_path, flags
         os.close(open_regular(path, follow=True))
     if reader >= 0:
         os.close(reader)
+
+
+@pytest.mark.parametrize("held", [0, 2, 3])
+def test_a_file_that_somebody_reads_is_replaced_a_moment_later(tmp_path, monkeypatch, held):
+    """As on Windows: three tries, and the third's error is the answer."""
+    real, tries, slept = os.replace, [], []
+
+    def replace(source, target):
+        tries.append(source)
+        if len(tries) <= held:
+            raise PermissionError(errno.EACCES, "it is being used by another process")
+        real(source, target)
+
+    monkeypatch.setattr(files, "_HELD_OPEN_S", (0.1, 0.2))
+    monkeypatch.setattr(files.os, "replace", replace)
+    monkeypatch.setattr(files.time, "sleep", slept.append)
+    if held < 3:
+        write_private(tmp_path / "a", b"new")
+        assert (tmp_path / "a").read_bytes() == b"new"
+    else:
+        with pytest.raises(StateError):
+            write_private(tmp_path / "a", b"new")
+    assert slept == [0.1, 0.2][:held]
+    assert len(list(tmp_path.iterdir())) == int(held < 3)

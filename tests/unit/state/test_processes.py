@@ -1,14 +1,17 @@
+import contextlib
 import os
 import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
+import psutil
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from outsourcerer.state import processes
+from outsourcerer.state import identity, processes
 from outsourcerer.state.identity import boot_id, identify, judge, look
 from outsourcerer.state.processes import ProcessRow, cpu_ticks, descendants, members, parse_stat, read_process, snapshot
 
@@ -178,3 +181,22 @@ def test_psutil_says_the_same(child, monkeypatch):
     assert until(lambda: judge(read_process(child.pid), other.started) == "zombie")
     child.wait(30)
     assert read_process(child.pid) is None
+
+
+@pytest.mark.parametrize(("counted", "named"), [(417, "boot-417"), (None, "boot-1800000000")])
+def test_a_boot_of_windows_has_the_number_that_windows_gives_it(monkeypatch, counted, named):
+    asked = []
+
+    def key(root, path):
+        asked.append((root, path))
+        if counted is None:
+            raise FileNotFoundError(2, "there is no such key")
+        return contextlib.nullcontext(path)
+
+    monkeypatch.setattr(psutil, "boot_time", lambda: 1800000000.4)
+    registry = SimpleNamespace(HKEY_LOCAL_MACHINE=7, OpenKey=key, QueryValueEx=lambda _, name: (counted, name))
+    monkeypatch.setitem(sys.modules, "winreg", registry)
+    monkeypatch.setattr(identity, "sys", SimpleNamespace(platform="win32"))
+    monkeypatch.setattr(identity, "LINUX", False)
+    assert identity.boot_id.__wrapped__() == named
+    assert asked == [(7, identity.BOOTS)]

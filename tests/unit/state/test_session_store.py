@@ -95,6 +95,13 @@ def test_a_session_is_found_by_its_name_while_it_lives_and_by_its_id_ever_after(
     assert (seen["state"], seen["events_path"]) == ("exited", f"/home/sessions/{sid(1)}/events.jsonl")
 
 
+def test_no_name_hides_the_id_of_another_session(store, tmp_path):
+    keep(store, SessionAccepted(session_id=sid(1), record=record(1)))
+    keep(store, SessionAccepted(session_id=sid(2), record=record(2, name=sid(1))))
+    with Reader(tmp_path / "state.db") as reader:
+        assert [row["session_id"] for row in reader.resolve_session(sid(1))] == [sid(1)]
+
+
 def test_a_live_session_without_its_holder_is_told_as_lost():
     held = record(1, state="idle", holder=identity(1)).model_dump(mode="json")
     assert derive(held, lambda *_: "running") == held
