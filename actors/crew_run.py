@@ -281,7 +281,7 @@ def words_of(row: Mapping[str, Any]) -> str:
 @contextlib.contextmanager
 def alone(folder: Path) -> Iterator[bool]:
     """Hold a crew's lock while the block runs; False where another command integrates it just now."""
-    descriptor = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0), 0o600)
+    descriptor = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
     try:
         yield _locked(descriptor)
     finally:

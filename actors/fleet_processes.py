@@ -109,7 +109,7 @@ def command_line(pid: int) -> tuple[str, ...]:
     """Return a process's command line; empty where there is none to see."""
     if LINUX:
         try:
-            descriptor = os.open(f"/proc/{pid}/cmdline", os.O_RDONLY | os.O_CLOEXEC)
+            descriptor = os.open(f"/proc/{pid}/cmdline", os.O_RDONLY)
         except OSError:
             return ()
         try:

@@ -202,7 +202,7 @@ def _new_files(folder: str, since: float) -> list[tuple[float, str, bytes | None
 
 def _image_in(path: str) -> bytes | None:
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | getattr(os, "O_NOFOLLOW", 0))
+        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0))
         with os.fdopen(descriptor, "rb") as file:
             data = file.read(MOST_BYTES + 1)
     except OSError:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ..messages.alarm import FLEET, AlarmRecord, AlarmTold, SinkTold
 from ..state.alarm_machine import Condition
-from ..state.heartbeat_file import Arming
+from ..state.heartbeat_file import Arming, target_mark
 from .base import log
 from .notifier import Notifier
 from .sinks import Push, forget
@@ -64,7 +64,7 @@ class Pushes:
         if telling is None:
             return None
         telling.left.discard(told.sink)
-        telling.told.append(told)
+        telling.told.append(told.model_copy(update={"target": target_mark(told.sink, push.arming)}))
         if telling.left:
             return None
         del self._telling[push.record.push_id]

@@ -208,6 +208,8 @@ def _is_pipe(path: bytes) -> bool:
 
 
 def _own(path: bytes) -> bool:
+    if not hasattr(os, "geteuid"):
+        return True  # nobody can tell: then it counts as ours, and is told
     try:
         return os.stat(path).st_uid == os.geteuid()
     except OSError:

@@ -259,7 +259,7 @@ def _run(argv: list[str], bound_s: float, environ: dict[str, str]) -> int | None
 def _append(push: Push) -> None:
     """Write the line, once for each push: a claim is taken first. Raises OSError."""
     path = push.arming.sink or ""
-    flags = os.O_WRONLY | os.O_APPEND | os.O_NONBLOCK | getattr(os, "O_NOCTTY", 0)
+    flags = os.O_WRONLY | os.O_APPEND | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
     descriptor = os.open(path, flags)
     try:
         terminal = stat.S_ISCHR(os.fstat(descriptor).st_mode)

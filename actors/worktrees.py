@@ -233,7 +233,7 @@ def locked(root: str, deadline: float) -> Iterator[None]:
     place = Path(root, FOLDER)
     try:
         Path(root, PLACE).mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(place / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0), 0o600)
+        descriptor = os.open(place / LOCK, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
     except OSError as error:
         raise GitError(f"{printable(place)} can't be written: {error.strerror}") from None
     try:

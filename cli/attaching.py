@@ -12,6 +12,7 @@ import sys
 from typing import Any
 
 from .errors import CliError
+from .interrupts import heard
 from .sessions import Session
 
 DETACH = b"\x1d"
@@ -23,12 +24,15 @@ CONNECT_S = 10.0
 
 
 def attach(found: Session) -> str:
-    """Show a session's terminal on this one. Returns why it ended: ``detached`` or ``ended``. Raises CliError."""
+    """Show a session's terminal on this one. Returns why it ended: ``detached`` or ``ended``. Raises CliError.
+
+    TERM and HUP end it, too, with this terminal as it was before.
+    """
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise CliError("usage", "attach needs a terminal", f"osrc session read {found['name']} -f")
     columns, rows = os.get_terminal_size(1)
     connection, first = _connect(found, rows, columns)
-    with connection:
+    with connection, heard():
         return _Passage(connection).run(first)
 
 
@@ -89,8 +93,9 @@ class _Passage:
             return self._pass()
         finally:
             signal.signal(signal.SIGWINCH, old)
-            _write(_LEAVE)
-            termios.tcsetattr(0, termios.TCSAFLUSH, before)
+            with contextlib.suppress(OSError, termios.error):  # the terminal may be gone
+                _write(_LEAVE)
+                termios.tcsetattr(0, termios.TCSAFLUSH, before)
 
     def _on_resize(self, *_: object) -> None:
         self._resized = True

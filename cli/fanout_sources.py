@@ -127,7 +127,7 @@ def _text(path: str, limit: int) -> str:
 
 def _open(path: str, *, wait: bool) -> int:
     """Return a descriptor; without ``wait`` of a regular file only: a folder may hold a pipe that never ends."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | (0 if wait else getattr(os, "O_NONBLOCK", 0)))
+    descriptor = os.open(path, os.O_RDONLY | (0 if wait else getattr(os, "O_NONBLOCK", 0)))
     kind = os.fstat(descriptor).st_mode
     if stat.S_ISREG(kind) or (wait and not stat.S_ISDIR(kind)):
         return descriptor

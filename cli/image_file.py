@@ -39,7 +39,7 @@ def save(data: bytes, kind: str, target: str | None, home: str | None, *, force:
     partial = f"{path}.{os.urandom(6).hex()}.part"
     try:
         mode = 0o600 if target is None else 0o666
-        descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
+        descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
         with os.fdopen(descriptor, "wb") as file:
             file.write(data)
         if force:

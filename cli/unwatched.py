@@ -30,14 +30,60 @@ def mention(root: str) -> None:
 def supervise(root: str, *, quiet: bool) -> None:
     """Say that nobody will be woken, where a detached launch has no terminal and no wake is armed. Never raises."""
     try:
-        if quiet or sys.stderr.isatty() or any(os.environ.get(name) for name in _SINKS) or _kept(root):
+        if quiet or sys.stderr.isatty():
             return
+        why = _not_woken(root)
     except Exception:  # noqa: BLE001 - as above
         return
-    say(
-        "ASYNC SUPERVISION: no wake is armed, so nobody is told when this needs you or ends. "
+    if why:
+        say(f"ASYNC SUPERVISION: {why}")
+
+
+def _not_woken(root: str) -> str | None:
+    """Return why nobody will be woken, or not whom the caller named, and what helps; None where all is well."""
+    from .preferences import flag  # noqa: PLC0415 - loaded with the command
+
+    given = {name: value for name in _SINKS if (value := os.environ.get(name))}
+    if not flag("heartbeat_desktop"):
+        given.pop("OSRC_HEARTBEAT_DESKTOP", None)
+    named = bool(given) or _kept(root)
+    if named and _stopped(root):
+        return "the heartbeat is stopped, so nobody is told when this needs you or ends. Start it: osrc heartbeat start"
+    useless = [name for name, value in given.items() if not _usable(name, value)]
+    if useless:
+        return f"{useless[0]} names nothing that can be woken (osrc heartbeat -h): nobody is told there of this."
+    if named:
+        return None
+    return (
+        "no wake is armed, so nobody is told when this needs you or ends. "
         "Set OSRC_HEARTBEAT_WAKE=CMD (osrc heartbeat -h), or wait for it."
     )
+
+
+def _usable(name: str, value: str) -> bool:
+    """Whether a sink of the environment can be one at all, as far as can be told without trying it."""
+    if name == "OSRC_HEARTBEAT_SINK":
+        there = os.path.exists(value) and not os.path.isdir(value)  # noqa: PTH110, PTH112 - no pathlib here
+        return there and os.path.isabs(value)  # noqa: PTH117 - as above
+    if name == "OSRC_HEARTBEAT_WEBHOOK":
+        from ..state.errors import StateError  # noqa: PLC0415 - most people have no webhook
+        from ..state.heartbeat_file import Arming, check  # noqa: PLC0415 - as above
+
+        try:
+            check(Arming(webhook=value))
+        except StateError:
+            return False
+    return bool(value.strip())
+
+
+def _stopped(root: str) -> bool:
+    """Whether somebody stopped the heartbeat, and nobody started it since."""
+    from ..state.alarms_reader import beat  # noqa: PLC0415 - only at a detached launch without a terminal
+    from ..state.reader import Reader  # noqa: PLC0415 - as above
+
+    with Reader(f"{root}/state.db") as reader:
+        known = beat(reader)
+    return known is not None and not known.armed
 
 
 def unseen(root: str) -> str | None:

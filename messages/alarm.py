@@ -92,6 +92,8 @@ class SinkTold(Observation):
     result: Literal["given", "late", "failed", "unknown"]
     """``late``: it took too long and was ended; ``unknown``: it began, and how it ended was not seen."""
     why: str | None = None
+    target: str | None = None
+    """Which of those that this sink has led to: a mark (``target_mark``), never the address itself."""
 
 
 class AlarmRaised(Observation):

@@ -9,6 +9,7 @@ signs webhooks is never written: whoever launches next brings it again.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from collections.abc import Mapping
@@ -79,6 +80,8 @@ def armed_by(settings: Settings, environment: Mapping[str, str]) -> Arming:
 
 def check(arming: Arming) -> None:
     """Raise StateError BAD_CONFIG for a sink that can't be one."""
+    if arming.wake is not None and not arming.wake.strip():
+        raise StateError("bad_config", "the heartbeat's command is blank", "OSRC_HEARTBEAT_WAKE=CMD, or leave it out")
     if arming.sink is not None and not os.path.isabs(arming.sink):  # noqa: PTH117 - a string check
         raise StateError(
             "bad_config",
@@ -97,6 +100,12 @@ def check(arming: Arming) -> None:
                 "the heartbeat's webhook is no https address (http only on this machine)",
                 "OSRC_HEARTBEAT_WEBHOOK=https://host/path",
             )
+
+
+def target_mark(name: str, arming: Arming) -> str:
+    """Return what tells where a sink leads from where it led before, and gives nothing of it away."""
+    whole = {"command": arming.wake, "file": arming.sink, "webhook": arming.webhook}.get(name) or ""
+    return hashlib.sha256(whole.encode("utf-8", "surrogatepass")).hexdigest()[:12]
 
 
 def joined(known: Arming, brought: Arming) -> Arming:

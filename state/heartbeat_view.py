@@ -8,7 +8,7 @@ from typing import Any
 
 from .alarms_reader import Beat, beat, open_alarms
 from .attention import plain
-from .heartbeat_file import Arming, read_arming
+from .heartbeat_file import Arming, read_arming, target_mark
 from .home import Home
 from .reader import Reader
 
@@ -18,7 +18,7 @@ _TOLD = "SELECT at, body FROM facts WHERE kind = 'alarm.told' ORDER BY seq DESC 
 def heartbeat_object(reader: Reader, home: Home, now: float, *, running: bool) -> dict[str, Any]:
     """Return the object (keys in docs/orchestrators.md). ``running``: whether a supervisor is there to watch."""
     known, arming = beat(reader), read_arming(home) or Arming()
-    told = _last_told(reader)
+    told = _last_told(reader, arming)
     return {
         "state": _state(known, running=running),
         "since": known.at if known is not None else None,
@@ -67,11 +67,14 @@ def _target(name: str, arming: Arming) -> str:
     return ""
 
 
-def _last_told(reader: Reader) -> dict[str, dict[str, Any]]:
-    """Return what became of the newest push at each sink."""
+def _last_told(reader: Reader, arming: Arming) -> dict[str, dict[str, Any]]:
+    """Return what became of the newest push at each sink, as it is set now: not at what it led to before."""
     found: dict[str, dict[str, Any]] = {}
     for at, body in reader.select(_TOLD):
         with contextlib.suppress(ValueError, TypeError, KeyError):
             for one in json.loads(body).get("sinks") or ():
-                found.setdefault(str(one["sink"]), {"result": one["result"], "why": one.get("why"), "at": float(at)})
+                name = str(one["sink"])
+                if one.get("target") != target_mark(name, arming):
+                    continue
+                found.setdefault(name, {"result": one["result"], "why": one.get("why"), "at": float(at)})
     return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import anyio
@@ -16,6 +17,8 @@ from . import guide, job_tools, look_tools, loop_tools, session_tools
 from .desk import Desk
 
 NAMED = 5
+OF_HOSTS = frozenset({"wait_for_previous"})
+"""What hosts put among a tool's arguments for themselves (seen: Gemini CLI)."""
 
 INSTRUCTIONS = """\
 Outsourcerer makes the AI coding tools on this machine work as one team; you are its captain. Begin a session with
@@ -34,6 +37,9 @@ class Server(MCPServer[Any]):
         self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None
     ) -> CallToolResult | InputRequiredResult:
         """Call a tool. Raises ToolError with what a host is to read."""
+        for tool in await self.list_tools():
+            if tool.name == name and (words := foreign(name, arguments, tool.input_schema.get("properties", {}))):
+                raise ToolError(words)
         try:
             return await super().call_tool(name, arguments, context)
         except ToolError as error:
@@ -41,6 +47,18 @@ class Server(MCPServer[Any]):
             if words is None:
                 raise
             raise ToolError(words) from error.__cause__
+
+
+def foreign(name: str, arguments: Mapping[str, Any], known: Collection[str]) -> str | None:
+    """Return what is said of arguments that a tool does not have; None where it has them all.
+
+    Left out silently, a task would run otherwise than it was meant. Those that hosts add for themselves don't count.
+    """
+    odd = [key for key in arguments if key not in known and not key.startswith("_") and key not in OF_HOSTS]
+    if not odd:
+        return None
+    takes = f"it takes {', '.join(known)}" if known else "it takes none"
+    return discreet(f"Arguments of {name} that it does not have (usage): {', '.join(odd[:NAMED])}; {takes}")[:2000]
 
 
 def sentence_of(name: str, cause: BaseException | None) -> str | None:

@@ -7,8 +7,9 @@ variable's name; for any other the server is left out, and that is said.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 from .hosts import HostTool, Servers
@@ -16,6 +17,11 @@ from .hosts import HostTool, Servers
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,120}", re.ASCII)
 _REFERENCE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]{0,120})(?::-[^{}]{0,200})?\}", re.ASCII)
 _SECRET_NAMES = ("TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "KEY", "CREDENTIAL", "AUTH", "COOKIE", "DSN")
+_ASSIGNED = re.compile(r"-{0,2}([A-Za-z][A-Za-z0-9_.-]{0,120})(=|:[ \t]*)(.+)", re.ASCII | re.DOTALL)
+"""A word of a command line that names its value: ``--api-key=V``, ``TOKEN=V``, ``X-Api-Key: V``."""
+_NO_VALUES = ("FILE", "PATH", "DIR", "URL", "URI", "NAME", "TYPE", "MODE", "METHOD", "ENV", "HEADER", "LIMIT")
+"""Last words of names that tell of a secret, and are not followed by one."""
+_PLAIN = re.compile(r"[0-9]{1,8}|true|false|yes|no|on|off|none|null|oauth|basic|bearer", re.ASCII | re.IGNORECASE)
 _SIZE = 64 * 1024
 
 
@@ -57,7 +63,7 @@ def _command(config: Mapping[str, Any], is_secret: Callable[[str], bool]) -> tup
         raise UnfitError("its arguments are no list of words")
     if any("${" in word for word in (command, *args)):
         raise UnfitError("its command line refers to variables, which only Claude Code fills in")
-    if any(is_secret(word) for word in (command, *args)):
+    if any(is_secret(word) for word in (command, *args)) or _named_secret(args):
         raise UnfitError("its command line holds what looks like a secret")
     return command, tuple(args)
 
@@ -121,6 +127,24 @@ def _codex(server: Local) -> dict[str, Any] | str:
     if server.values:
         row["env"] = dict(server.values)
     return row
+
+
+def _named_secret(words: Sequence[str]) -> bool:
+    """Whether a word is called a secret by its own name, or by the option before it."""
+    for word, following in pairwise((*words, "")):
+        assigned = _ASSIGNED.fullmatch(word)
+        if assigned is not None:
+            name, value = assigned[1], assigned[3]
+            if assigned[2] != "=" and value.startswith("/"):
+                continue  # an address, or a folder that is mounted
+        elif word.startswith("-") and "=" not in word and not following.startswith("-"):
+            name, value = word, following
+        else:
+            continue
+        last = re.split(r"[-_.]", name)[-1].upper()
+        if value and _secret_name(name) and last not in _NO_VALUES and not _PLAIN.fullmatch(value):
+            return True
+    return False
 
 
 def _secret_name(key: str) -> bool:

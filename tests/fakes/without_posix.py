@@ -20,6 +20,7 @@ import socket
 import sys
 import sysconfig
 import types
+from collections.abc import Container
 
 NEEDED = (
     "asyncio",
@@ -66,8 +67,8 @@ OS = (
 SIGNALS = ("SIGKILL", "SIGHUP", "SIGUSR1", "SIGSTOP", "SIGCONT", "SIGCHLD", "SIGTSTP", "SIGWINCH", "pthread_sigmask")
 
 
-def take_away() -> None:
-    """Make this process lack all of it."""
+def take_away(kept: Container[str] = ()) -> None:
+    """Make this process lack all of it but for what is ``kept``."""
     for name in NEEDED:
         importlib.import_module(name)
     sysconfig.get_config_vars()
@@ -80,7 +81,7 @@ def take_away() -> None:
         sys.modules[name] = None  # type: ignore[assignment]
     for holder, names in ((os, OS), (signal, SIGNALS), (socket, ("AF_UNIX",)), (sys.modules["_socket"], ("AF_UNIX",))):
         for name in names:
-            if hasattr(holder, name):
+            if name not in kept and hasattr(holder, name):
                 delattr(holder, name)
     sys.platform = "win32"
 
@@ -111,7 +112,9 @@ def main() -> None:
     commands = sys.stdin.read().splitlines()
     if sys.argv[1:] == ["--processes-of-linux"]:
         importlib.import_module("outsourcerer.state.processes")
-    take_away()
+        take_away(kept=("sysconf",))
+    else:
+        take_away()
     from outsourcerer.cli.main import run  # noqa: PLC0415 - in a world that lacks them
 
     for line in commands:

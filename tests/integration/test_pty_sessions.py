@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import subprocess
+import termios
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +20,13 @@ from fakes.terminal_sessions import Terminals
 @pytest.fixture
 def terminals(home: Supervised) -> Any:
     return lambda **script: Terminals(home, script)
+
+
+def drained(master: int) -> bool:
+    """Take what a terminal shows, so that nobody waits for that."""
+    with contextlib.suppress(BlockingIOError):
+        os.read(master, 65536)
+    return True
 
 
 def test_a_terminal_session_from_its_first_screen_to_its_end(terminals: Any) -> None:
@@ -68,6 +78,20 @@ def test_a_person_attaches_types_and_leaves_the_session_running(terminals: Any) 
     person.expect(pexpect.EOF)
     person.close()
     assert person.exitstatus == 0
+    # Whoever ends it gets the terminal back as it was.
+    ours, theirs = os.openpty()
+    os.set_blocking(ours, False)
+    try:
+        before = termios.tcgetattr(theirs)
+        stood = {"stdin": theirs, "stdout": theirs, "stderr": theirs, "start_new_session": True}
+        with subprocess.Popen(argv, env=environ, cwd=sessions.home.work, **stood) as viewer:
+            until(lambda: termios.tcgetattr(theirs) != before, "it is raw")
+            viewer.terminate()
+            until(lambda: drained(ours) and viewer.poll() is not None, "it has left")
+        assert (viewer.returncode, termios.tcgetattr(theirs)) == (143, before)
+    finally:
+        os.close(ours)
+        os.close(theirs)
     sessions.until_state(one, "idle")
     assert sessions.ok("send", "live", "still there", "--wait") == "Answer 2."
     sessions.ok("stop", "live")

@@ -21,6 +21,7 @@ from outsourcerer.messages.session import SessionAccepted, SessionObserved, Sess
 from outsourcerer.messages.vocabulary import JobState, SessionState
 from outsourcerer.state.alarms_reader import beat, open_alarms
 from outsourcerer.state.heartbeat_file import Arming
+from outsourcerer.state.heartbeat_view import heartbeat_object
 from outsourcerer.state.reader import Reader
 from outsourcerer.state.settings import Settings
 from outsourcerer.state.store import Store
@@ -312,9 +313,7 @@ def test_a_digest_tells_when_all_has_come_to_rest_and_once_for_each_picture(benc
     assert bench.of("digest") == []
     bench.ended(JobState.DONE, code=0)
     bench.until("done")
-    for _ in range(4):
-        bench.clock.advance(3.0)
-        bench.ask(Acknowledge(()))
+    eventually(lambda: bench.pass_time(3) or bench.of("digest"))  # the journal is heard of when it is
     assert len(bench.pushed(1, "digest")) == 1
     bench.pass_time(4000)
     assert len(bench.of("digest")) == 1
@@ -338,6 +337,21 @@ def test_whoever_was_named_is_woken_by_the_next_supervisor(bench):
     bench.running()
     bench.ended(JobState.FAILED)
     bench.pushed(1, "dead")
+
+
+def test_what_became_of_a_push_is_said_of_whom_it_was_for(bench):
+    def last():
+        shown = bench.read(lambda reader: heartbeat_object(reader, bench.home, bench.now, running=True))
+        return [(sink["target"], sink["result"]) for sink in shown["sinks"]]
+
+    bench.armed()
+    bench.running()
+    bench.ended(JobState.FAILED)
+    bench.pushed(1, "dead")
+    bench.settled()
+    eventually(lambda: last() == [("notify", "given")])
+    bench.ask(StartHeartbeat(Arming(wake="other")))
+    assert last() == [("other", None)]
 
 
 def test_a_loop_tells_its_end_and_its_laps_tell_nothing(bench):

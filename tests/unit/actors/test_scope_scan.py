@@ -175,6 +175,8 @@ def test_trouble_with_a_folder_of_ones_own_is_told_and_a_strangers_is_passed_ove
     assert (result.complete, "shut could not be read: Permission denied" in str(result.why)) == (False, True)
     monkeypatch.setattr(scope_scan.os, "geteuid", lambda: os.getuid() + 1)
     assert look(tmp_path).complete
+    monkeypatch.delattr(scope_scan.os, "geteuid")
+    assert not look(tmp_path).complete, "where nobody can tell whose it is, it is told"
 
 
 def test_what_vanishes_meanwhile_is_no_trouble(tmp_path, monkeypatch):

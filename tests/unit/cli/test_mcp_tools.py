@@ -157,6 +157,20 @@ def test_wrong_arguments_are_named(gateway: FakeGateway) -> None:
     assert "control character" in refused("delegate", task="x", label="a\x1bb")
 
 
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [("delegate", {"task": "x", "directory": "/"}), ("status", {"id": FIRST}), ("brief", {"fresh": True})],
+)
+def test_arguments_that_a_tool_does_not_have_are_not_left_out_silently(gateway: FakeGateway, name, arguments) -> None:
+    said = refused(name, **arguments)
+    assert f"Arguments of {name} that it does not have (usage): {list(arguments)[-1]}; it takes " in said
+    assert gateway.requests == []
+
+
+def test_what_a_host_adds_for_itself_is_no_argument(gateway: FakeGateway) -> None:
+    assert call("tab", wait_for_previous=True, _meta={"x": 1})["rows"] == []
+
+
 def test_status_of_all_and_of_one(gateway: FakeGateway) -> None:
     for number in range(1, 4):
         gateway.jobs[job_id(number)] = job(job_id(number), note="a\x1b[31mb" + "x" * 5000)

@@ -7,8 +7,10 @@ import time
 import pytest
 from outsourcerer.cli import unwatched
 from outsourcerer.cli.render.bearings import bearings_lines
+from outsourcerer.messages.alarm import HeartbeatArmed, HeartbeatStopped
 from outsourcerer.state.bearings_reader import last_picture
 from outsourcerer.state.identity import identify
+from outsourcerer.state.store import Store
 
 ME = identify(os.getpid())
 HOSTILE = "\x1b[2J\nunwatched: 0 jobs\u202e" + "A" * 9000
@@ -95,7 +97,9 @@ def test_nobody_is_warned_who_will_be_woken(tmp_path, capsys, monkeypatch, name)
     unwatched.supervise(str(tmp_path), quiet=False)
     assert capsys.readouterr().err.startswith("ASYNC SUPERVISION: no wake is armed")
     unwatched.supervise(str(tmp_path), quiet=True)
-    monkeypatch.setenv(f"OSRC_HEARTBEAT_{name}", "x")
+    (tmp_path / "lines").touch()
+    usable = {"SINK": str(tmp_path / "lines"), "WEBHOOK": "https://example.org/x"}
+    monkeypatch.setenv(f"OSRC_HEARTBEAT_{name}", usable.get(name, "on"))
     unwatched.supervise(str(tmp_path), quiet=False)
     assert capsys.readouterr().err == ""
     monkeypatch.delenv(f"OSRC_HEARTBEAT_{name}")
@@ -108,6 +112,39 @@ def test_nobody_is_warned_who_will_be_woken(tmp_path, capsys, monkeypatch, name)
     (config / "config.toml").write_text('heartbeat_wake = "notify"\n')
     unwatched.supervise(str(tmp_path), quiet=False)
     assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("SINK", "/nowhere/at/all"),
+        ("SINK", "/"),
+        ("SINK", "relative"),
+        ("WEBHOOK", "gopher://x"),
+        ("WEBHOOK", "http://example.org/"),
+        ("WAKE", "  "),
+        ("DESKTOP", "0"),
+    ],
+)
+def test_a_sink_that_can_wake_nobody_is_said(tmp_path, capsys, monkeypatch, name, value):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "heartbeat.json").write_text('{"sinks": ["command"]}' if name != "DESKTOP" else "{}")
+    monkeypatch.setenv(f"OSRC_HEARTBEAT_{name}", value)
+    unwatched.supervise(str(tmp_path), quiet=False)
+    said = capsys.readouterr().err
+    assert said.startswith("ASYNC SUPERVISION: ")
+    assert f"OSRC_HEARTBEAT_{name}" in said or name == "DESKTOP"
+
+
+def test_a_stopped_heartbeat_is_said_whoever_is_named(tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("OSRC_HEARTBEAT_WAKE", "notify")
+    store = Store.open(tmp_path / "state.db", now=1.0)
+    store.append((HeartbeatArmed(upto=0), HeartbeatStopped()), 1.0)
+    store.commit()
+    store.close()
+    unwatched.supervise(str(tmp_path), quiet=False)
+    assert capsys.readouterr().err.startswith("ASYNC SUPERVISION: the heartbeat is stopped")
 
 
 @pytest.mark.parametrize(

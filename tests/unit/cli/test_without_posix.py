@@ -36,6 +36,7 @@ LOOK = (
     "help env",
 )
 JOB = "run --no-daemon --lane fake --task-file task"
+CREW = "fanout --no-daemon --lane fake --agents tasks"
 WORK = ("session start --no-daemon --lane claude", "run --no-daemon --lane claude hello")
 
 
@@ -83,8 +84,11 @@ def test_a_job_runs_by_a_shim_that_nobody_forked_and_what_can_not_run_is_refused
     install_fake_lanes(tmp_path / "osrc")
     orphan = {"grandchild": 600, "setsid": True, "pid_file": str(tmp_path / "left")}
     (tmp_path / "task").write_text(steps(orphan, {"sleep": 1.5}, {"mark": "DONE"}, {"end": "hello"}))
-    codes, shown, said = said_in(tmp_path, [JOB, *WORK], "--processes-of-linux")
-    assert codes[JOB] == 0, said
+    (tmp_path / "tasks").mkdir()
+    for name in ("one", "two"):
+        (tmp_path / "tasks" / f"{name}.md").write_text(steps({"mark": "DONE"}, {"end": name}))
+    codes, shown, said = said_in(tmp_path, [JOB, CREW, *WORK], "--processes-of-linux")
+    assert (codes[JOB], codes[CREW]) == (0, 0), said
     assert f"== {JOB}\nhello\n-- 0\n" in shown
     left = int((tmp_path / "left").read_text())
     eventually(lambda: not alive(left))

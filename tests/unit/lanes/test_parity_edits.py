@@ -133,6 +133,36 @@ def test_what_can_t_be_passed_on(config, why):
     assert why in local("it", config, looks_secret)
 
 
+@pytest.mark.parametrize(
+    "args",
+    [
+        ["--token", "hunter2"],
+        ["run", "--figma-api-key=hunter2"],
+        ["-e", "GITHUB_TOKEN=hunter2", "image"],
+        ["--header", "X-Api-Key:hunter2"],
+        ["--header", "Authorization: anything"],
+        ["--db-password", "hunter2", "--verbose"],
+    ],
+)
+def test_what_a_command_line_calls_a_secret_is_one(args):
+    assert "secret" in local("it", {"command": "x", "args": args}, looks_secret)
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ["run", "-i", "--rm", "-e", "GITHUB_PERSONAL_ACCESS_TOKEN", "ghcr.io/github/github-mcp-server"],
+        ["--max-tokens", "4096", "--token-file=/run/token", "--auth", "oauth"],
+        ["-v", "/srv/keys:/keys", "keys:/keys", "https://keys.example/"],
+        ["--token"],
+        ["--token", "--verbose"],
+        ["--key=", "token"],
+    ],
+)
+def test_what_only_speaks_of_secrets_is_passed_on(args):
+    assert local("it", {"command": "x", "args": args}, looks_secret) == Local("it", "x", tuple(args))
+
+
 @pytest.mark.parametrize("host", [name for name, tool in HOST_TOOLS.items() if tool.servers])
 def test_no_secret_is_ever_copied(host):
     config = {"command": "x", "env": {"API_TOKEN": "hunter2", "A": "sk-live", "B": "${C:-d}", "PLAIN": "word"}}

@@ -29,6 +29,7 @@ def test_what_a_caller_s_environment_says():
         {"OSRC_HEARTBEAT_WEBHOOK": "ftp://example.com/x"},
         {"OSRC_HEARTBEAT_WEBHOOK": "https://"},
         {"OSRC_HEARTBEAT_WEBHOOK": "https://[broken"},
+        {"OSRC_HEARTBEAT_WAKE": "  "},
     ],
 )
 def test_a_sink_that_can_t_be_one_is_refused_with_what_helps(environ):
