@@ -85,7 +85,6 @@ REFUSALS: Final[Mapping[str, int]] = {
     "supervisor_busy": REFUSED,
     "protocol": REFUSED,
     "stopping": REFUSED,
-    "gave_up": REFUSED,
     "internal": REFUSED,
 }
 """Refusal code → exit code. A code that a newer supervisor invents is 1."""

@@ -117,8 +117,10 @@ def _report(error: Exception, arguments: list[str]) -> int:
         if known.code == "stdout":
             _silence_stdout()
         from .discreet import discreet  # noqa: PLC0415 - on the way to an error
+        from .hints import hint_of  # noqa: PLC0415 - on the way to an error
 
-        message, hint = discreet(known.message), discreet(known.hint) if known.hint else known.hint
+        message, hint = discreet(known.message), known.hint or hint_of(known.code, known.exit_code)
+        hint = discreet(hint) if hint else None
         if _wants_json(arguments) and known.code != "stdout":
             from .output import answer_json  # noqa: PLC0415 - on the way to an error
 
@@ -150,6 +152,10 @@ def _known(error: Exception) -> CliError | None:
         path = context.command_path if context is not None else "osrc"
         if type(error).__name__ == "NoArgsIsHelpError":  # click before 8.2 has none
             return CliError("usage", error.format_message())
+        if isinstance(error, click.NoSuchOption):
+            from .spelling import unknown_option  # noqa: PLC0415 - on the way to an error
+
+            return CliError("usage", unknown_option(error.option_name, context), f"{path} -h")
         return CliError("usage", error.format_message(), f"{path} -h")
     if isinstance(error, click.Abort):
         return CliError("usage", "aborted", None, 130)

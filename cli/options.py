@@ -119,9 +119,24 @@ _KINDS = {
 """What stands for a value in the help → what completes it: so no command can forget it."""
 
 
+class Near(click.Choice[Any]):
+    """A choice that suggests the nearest word for one that it has not."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401 - click's own signature
+        """Return the choice. Fails for anything else, with the word that may have been meant."""
+        try:
+            return super().convert(value, param, ctx)
+        except click.BadParameter as error:
+            from .spelling import meant  # noqa: PLC0415 - only on the way to an error
+
+            self.fail(error.message + meant(str(value), [str(choice) for choice in self.choices]), param, ctx)
+
+
 def _complete(parameters: list[click.Parameter]) -> None:
-    """Let the shell complete the values of plain words by what they stand for."""
+    """Let the shell complete the values of plain words by what they stand for, and choices suggest the nearest."""
     for parameter in parameters:
+        if type(parameter.type) is click.Choice:
+            parameter.type = Near(parameter.type.choices, parameter.type.case_sensitive)
         if parameter.type is not click.STRING:
             continue
         shown = parameter.metavar
@@ -151,6 +166,16 @@ class _TwoColumns:
         for title, rows in (("Options", own), ("Global options (anywhere before --)", everywhere)):
             with formatter.section(title):
                 formatter.write_dl(rows)
+                if rows is own:
+                    self._format_units(formatter)
+
+    def _format_units(self, formatter: click.HelpFormatter) -> None:
+        """Say once how the times and sizes of these options are written."""
+        kinds = {type(parameter.type) for parameter in self.params}
+        for kind, words in _UNITS.items():
+            if kind in kinds:
+                formatter.write_paragraph()
+                formatter.write_text(words)
 
 
 class Command(_TwoColumns, click.Command):
@@ -185,6 +210,17 @@ class Group(_TwoColumns, click.Group):
         self.format_commands(context, formatter)
         super().format_options(context, formatter)
 
+    def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write each command with its whole first sentence: one that is cut off tells nothing."""
+        rows = []
+        for name in self.list_commands(context):
+            command = self.get_command(context, name)
+            if command is not None and not command.hidden:
+                rows.append((name, first_sentence(command.help or "")))
+        if rows:
+            with formatter.section("Commands"):
+                formatter.write_dl(rows)
+
     def resolve_command(
         self, context: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
@@ -192,20 +228,16 @@ class Group(_TwoColumns, click.Group):
         word = args[0]
         command = self.get_command(context, word)
         if command is None and not context.resilient_parsing:
+            from .spelling import unknown_word  # noqa: PLC0415 - only on the way to an error
+
             raise click.UsageError(unknown_word(word, self.list_commands(context), context.command_path), context)
         return (word if command else None), command, args[1:]
 
 
-def unknown_word(word: str, known: list[str], path: str) -> str:
-    """Return the sentence for a word that is no command."""
-    import difflib  # noqa: PLC0415 - only on the way to an error
-
-    if word.startswith("-"):
-        return f"No such option: {word}"
-    if any(character.isspace() for character in word):
-        return f'No such command. A task needs a verb: {path} run "..."'
-    near = difflib.get_close_matches(word, known, n=1, cutoff=0.5)
-    return f"No such command {word!r}." + (f" Did you mean {near[0]!r}?" if near else "")
+def first_sentence(text: str) -> str:
+    """Return the first sentence of a help text, on one line."""
+    paragraph = " ".join(text.split("\n\n", 1)[0].split())
+    return re.split(r"(?<=\.) (?=[A-Z])", paragraph, maxsplit=1)[0]
 
 
 class Whole(click.ParamType[int]):
@@ -273,6 +305,14 @@ class Size(click.ParamType[int]):
         return int(float(match[1]) * self._UNITS[match[2]])
 
 
+_UNITS = {
+    Duration: "S: seconds, or a number with its unit: 90s, 10m, 2h, 1d.",
+    Age: "D: days, or a number with its unit: 12h, 90m, 3d.",
+    Size: "SIZE: bytes, or a number with its unit: 500M, 2G.",
+}
+"""What stands for a time or a size in the help → how it is written: said once in every help that has one."""
+
+
 def task_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options of a command that starts a job."""
     for decorator in reversed(
@@ -301,7 +341,7 @@ def task_options(function: Callable[..., Any]) -> Callable[..., Any]:
                 "--timeout",
                 metavar="S",
                 type=Duration(days=30),
-                help="Hard cap: seconds, or 90s, 10m, 2h; never extended.",
+                help="Hard cap; never extended.",
             ),
             click.option(
                 "--worktree/--no-worktree",

@@ -113,6 +113,11 @@ def terminal_width(descriptor: int) -> int:
         return 80
 
 
+def output_width() -> int | None:
+    """Return the columns of the terminal that stdout is; None is a pipe, where nothing need be cut."""
+    return terminal_width(1) if is_terminal(sys.stdout) else None
+
+
 def may_colour(stream: Any) -> bool:  # noqa: ANN401 - as above
     """Whether colour is wanted: a terminal, and nothing that says no."""
     return not os.environ.get("NO_COLOR") and is_terminal(stream)

@@ -59,7 +59,6 @@ class RefusalCode(StrEnum):
     SUPERVISOR_BUSY = "supervisor_busy"
     PROTOCOL = "protocol"
     STOPPING = "stopping"
-    GAVE_UP = "gave_up"
     INTERNAL = "internal"
 
 

@@ -205,8 +205,9 @@ def _known(key: str, where: str) -> Setting:
     import difflib  # noqa: PLC0415 - only for the sentence
 
     near = difflib.get_close_matches(key.lower(), SETTINGS, n=1)
-    hint = f"did you mean {near[0]}?" if near else "osrc config show lists every setting"
-    raise StateError("bad_config", f"there is no setting {printable(key)} ({where})", hint)
+    meant = f". Did you mean {near[0]}?" if near else ""
+    sentence = f"there is no setting {printable(key)} ({where}){meant}"
+    raise StateError("bad_config", sentence, "osrc config show --all lists every setting")
 
 
 def _bad(setting: Setting, raw: object, place: str, wanted: str) -> StateError:

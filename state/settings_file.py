@@ -33,7 +33,9 @@ def set_in_config(path: Path, key: str, value: str | None, *, files: Files = FIL
     """
     setting = SETTINGS.get(key)
     if setting is None:
-        raise StateError("bad_config", f"there is no setting {printable(key)}", "osrc config show lists every setting")
+        raise StateError(
+            "bad_config", f"there is no setting {printable(key)}", "osrc config show --all lists every setting"
+        )
     wanted = None if value is None else parse(setting, value, key)
     target = Path(os.path.realpath(path))
     try:

@@ -29,6 +29,8 @@ def bg(options: Globals, /, words: tuple[str, ...], **flags: Any) -> int:  # noq
     VERB is run (the default), explore, research, edit or yolo.
 
     TASK is one argument in quotes, - for stdin, or --task-file F. Text after -- is never an option.
+
+    Next: osrc watch ID or osrc wait ID, then osrc result ID; osrc cancel ID ends it.
     """
     verb = "run"
     if words and words[0] in _VERBS:
@@ -63,7 +65,7 @@ def detach_request(options: Globals, reach: Reach, request: dict[str, Any], *, d
         say(leaves)
     if not options.quiet:
         say(banner(plan))
-        say(f"watch it: osrc watch {job_id}   wait: osrc wait {job_id}   answer: osrc result {job_id}")
+        say(f"watch it: osrc watch {job_id}\nwait:     osrc wait {job_id}\nanswer:   osrc result {job_id}")
     if not reach.in_process:
         supervise(reach.root, quiet=options.quiet)
     _stay(reach, job_id)

@@ -105,7 +105,7 @@ def _mode(options: Globals) -> str | None:
 def glance_lines(shown: dict[str, Any], now: float) -> list[str]:
     """Return a glance in words, one thing a line."""
     lanes = "  ".join(f"{lane}={word}" for lane, word in shown["lanes"].items())
-    lines = [f"lanes here : {lanes or 'none seen'}"]
+    lines = [f"lanes here : {lanes or 'no CLI, key or local server seen'}"]
     lines.append("             being here is not answering: osrc lanes, osrc doctor --ping")
     for mark in shown["down"]:
         what, left = one_line(mark["key"].partition(":")[2], 40), age(max(0.0, mark["until"] - now))

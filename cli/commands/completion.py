@@ -14,17 +14,20 @@ _WHERE = {
 }
 
 
-@click.command(cls=Command)
+_HELP = """Print the completion script for bash, zsh or fish.
+
+\b
+  eval "$(osrc completion bash)"      in ~/.bashrc
+  eval "$(osrc completion zsh)"       in ~/.zshrc, after compinit
+  osrc completion fish | source       in ~/.config/fish/config.fish
+"""
+
+
+@click.command(cls=Command, help=_HELP)
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 @click.pass_obj
 def completion(_options: Globals, shell: str) -> None:
-    r"""Print the completion script for bash, zsh or fish.
-
-    \b
-      eval "$(osrc completion bash)"      in ~/.bashrc
-      eval "$(osrc completion zsh)"       in ~/.zshrc, after compinit
-      osrc completion fish | source       in ~/.config/fish/config.fish
-    """
+    """Print the script that click makes for that shell, for both names of the program."""
     from click.shell_completion import ShellComplete, get_completion_class  # noqa: PLC0415 - only here
 
     from ..app import cli  # noqa: PLC0415 - the tree that is completed

@@ -111,11 +111,10 @@ def _known(key: str) -> str:
 
 
 def _unknown(key: str) -> CliError:
-    import difflib  # noqa: PLC0415 - only on the way to an error
+    from ..spelling import meant  # noqa: PLC0415 - only on the way to an error
 
-    near = difflib.get_close_matches(key.lower(), list(SETTINGS), n=1)
-    hint = f"did you mean {near[0]}?" if near else "osrc config show --all lists every setting"
-    return CliError("bad_config", f"no such setting: {ascii(key)[1:-1]}", hint, 64)
+    sentence = f"no such setting: {ascii(key)[1:-1]}." + meant(key, list(SETTINGS))
+    return CliError("bad_config", sentence, "osrc config show --all lists every setting", 64)
 
 
 def _value(row: Row) -> str:

@@ -110,7 +110,8 @@ def _home(home: Home) -> Iterator[Finding]:
     with Reader(home.database) as reader:
         live = len(reader.live())
         _, rest = reader.jobs(limit=1)
-        yield Finding("home", "ok", f"{rest + bool(reader.jobs(limit=1)[0])} jobs kept, {live} live")
+        kept = rest + bool(reader.jobs(limit=1)[0])
+        yield Finding("home", "ok", f"{kept} job{'s' * (kept != 1)} kept, {live} live")
         for note in reader.notes:
             yield Finding("home", "warn", note)
 

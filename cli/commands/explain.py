@@ -31,7 +31,10 @@ _ERROR_LINES = 5
 @click.argument("job_id", metavar="ID", shell_complete=complete_job)
 @click.pass_obj
 def explain(options: Globals, job_id: str) -> None:
-    """Say why a job is in the state it is in: what was asked, what was seen, the verdict."""
+    """Say why a job is in the state it is in: what was asked, what was seen, the verdict.
+
+    Next: osrc result ID and osrc logs ID show what it said; osrc classify ID whether that can be used.
+    """
     job = named(Reach(options), (job_id,))[0]
     label, why = _judged(job)
     meaning = words_for(str(job.get("state")))

@@ -99,6 +99,8 @@ def fanout(context: click.Context, /, **flags: Any) -> int | None:  # noqa: ANN4
 
     A role file is Markdown; its front matter may say model, effort, tier and lane. Precedence of the model: -m,
     --route, the front matter, the default. Texts of _*.md files are put in front of every member's own.
+
+    Next: osrc fanout wait GID, then osrc fanout collect GID.
     """
     options = context.ensure_object(Globals)
     if context.invoked_subcommand is not None:

@@ -39,7 +39,7 @@ def fleet(context: click.Context) -> None:
 @click.option("--include-self", is_flag=True, help="Show the session that asks, too.")
 @click.pass_obj
 def ls(options: Globals, everything: bool, states: tuple[str, ...], include_self: bool) -> None:
-    """List them: what needs you first, then what works, what is idle, what has ended.
+    """List the sessions: what needs you first, then what works, what is idle, what has ended.
 
     Needs you: it waits for an answer or a permission, or may be stuck. With --json every row says whether it is the
     session that asks ("self": null where that can't be told).
@@ -119,7 +119,7 @@ def supervise(options: Globals) -> None:
 @click.option("--for", "bound", metavar="S", type=Duration(zero=True), help="Look no longer than this.")
 @click.pass_obj
 def top(options: Globals, every: float, bound: float | None) -> int:
-    """Show them live. On a terminal the table is drawn anew; elsewhere a line tells each change.
+    """Show the sessions live. On a terminal the table is drawn anew; elsewhere a line tells each change.
 
     With --json one object a line, at each look. Ctrl-C ends it; with --for it ends by itself.
     """

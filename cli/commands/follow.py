@@ -13,7 +13,7 @@ from ..errors import TimeLimitError
 from ..following import follow, terminal
 from ..looking import Job, named
 from ..options import Command, Duration, Globals
-from ..output import answer, answer_json, flush, may_colour, say
+from ..output import answer, answer_json, flush, may_colour, output_width, say
 from ..preferences import number
 from ..reach import Reach
 from ..render.lines import change_line, words_for
@@ -120,7 +120,7 @@ def wait(options: Globals, ids: tuple[str, ...], any_one: bool, bound: float | N
         alone = jobs[0] if len(jobs) == 1 else {}
         answer_json({**alone, "jobs": jobs, "omitted": 0})
     else:
-        answer("\n".join(job_table(jobs, colour=may_colour(sys.stdout))), styled=True)
+        answer("\n".join(job_table(jobs, width=output_width(), colour=may_colour(sys.stdout))), styled=True)
     if not enough(map(terminal, jobs)):
         return exit_codes.TIMEOUT
     return exit_codes.gravest(exit_codes.of_job(job) for job in jobs if terminal(job))

@@ -38,12 +38,13 @@ def heartbeat(context: click.Context) -> None:
 @click.option("--sink", metavar="PATH", help="Existing file, FIFO or terminal; a line for each event.")
 @click.option("--webhook", metavar="URL", help="Address that events are posted to.")
 @click.option("--desktop", is_flag=True, help="Show a notice on the desktop.")
-@click.option("--cadence", metavar="S", type=Duration(), help="Time between two digests.")
+@click.option("--cadence", metavar="S", type=Duration(), help="Time between two digests (default: heartbeat_cadence).")
 @click.option("--digest/--no-digest", default=None, help="Also tell how all work stands, when that changed.")
 @click.pass_obj
 def start(options: Globals, /, **given: Any) -> None:  # noqa: ANN401 - click's values
-    """Watch from here on, and wake these. What is not named here is taken from the environment and config.toml.
+    """Watch all work from here on, and wake these.
 
+    What is not named here is taken from the environment and config.toml.
     Without any of them those that were known are woken. A webhook is signed with OSRC_HEARTBEAT_WEBHOOK_SECRET.
     """
     refuse_delegate("say who is woken")
@@ -78,7 +79,7 @@ def stop(options: Globals) -> None:
 @click.option("--all", "everything", is_flag=True, help="Every open alarm.")
 @click.pass_obj
 def ack(options: Globals, words: tuple[str, ...], everything: bool) -> None:
-    """Say that you know: these are not told again while they stand as they are."""
+    """Acknowledge alarms: they are not told again while they stand as they are."""
     if everything == bool(words):
         raise click.UsageError("Name what you know of, or give --all.")
     _ask(options, {"kind": "heartbeat.acknowledge", "words": list(words)})

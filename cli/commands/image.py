@@ -36,7 +36,7 @@ JOB_S = 600.0
 @click.option("-o", "--out", metavar="FILE", help="Where it goes (default: images/ in the state home).")
 @click.option("-m", "--model", metavar="M", help="Image model: gpt-image, nano-banana, an OpenRouter id.")
 @click.option("--backend", type=click.Choice(BACKENDS), help="Who makes it (default: the first that is ready).")
-@click.option("--force", is_flag=True, help="Write over a file that is there.")
+@click.option("--force", is_flag=True, help="Overwrite a file that is there.")
 @click.option("--timeout", metavar="S", type=Duration(days=1), help="Longest wait (default: image_timeout, 180 s).")
 @click.option("--task-file", metavar="F", help="Read the prompt from a file.")
 @click.option("--dry-run", is_flag=True, help="Say who would make it; ask nobody.")

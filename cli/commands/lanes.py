@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
+from textwrap import wrap
 from typing import Any
 
 import click
@@ -11,7 +13,7 @@ from ...lanes.contract import Lane, Readiness, Road, Wall
 from ...messages.vocabulary import Verb
 from .. import machine
 from ..options import Command, Globals, Group
-from ..output import answer, answer_json, say
+from ..output import answer, answer_json, output_width, say
 from ..place import full_home
 from ..render.table import columns
 
@@ -31,14 +33,34 @@ def _table(options: Globals) -> None:
         rows = [_object(lane, state) for lane, state in zip(found, ready, strict=True)]
         answer_json({"lanes": rows, "problems": problems})
         return
-    table = [("LANE", "READY", "VERSION", "VERBS", "COST", "FIX")]
+    table: list[tuple[str, ...]] = []
     for lane, state in zip(found, ready, strict=True):
         verbs = " ".join(verb.value for verb in Verb if verb in lane.verbs)
         version = (state.version or "-") + ("" if state.tested in (None, True) else " (untested)")
         table.append((lane.name, state.level.value, version, verbs, lane.billing.words, state.fix or "-"))
-    answer("\n".join(columns(table)))
+    answer("\n".join(lane_lines(table, output_width())))
     for problem in problems:
         say(f"problem: {problem}")
+
+
+def lane_lines(rows: Sequence[tuple[str, ...]], width: int | None) -> list[str]:
+    """Return the table of lanes: name, readiness, version, verbs, cost, fix; a head first.
+
+    On a terminal (``width`` columns) costs and fixes stand in lines of their own below, which wrap; in a pipe (None)
+    a lane is one line.
+    """
+    head = ("LANE", "READY", "VERSION", "VERBS", "COST", "FIX")
+    if width is None:
+        return columns([head, *rows])
+    room = max(width - 1, 20)
+    short = columns([head[:4], *(row[:4] for row in rows)])
+    lines = [short[0]]
+    for line, row in zip(short[1:], rows, strict=True):
+        lines.append(line)
+        for name, words in (("cost", row[4]), ("fix", row[5])):
+            if words != "-":
+                lines += wrap(f"{name}: {words}", room, initial_indent=" " * 4, subsequent_indent=" " * 9)
+    return lines
 
 
 @lanes.command("show", cls=Command)

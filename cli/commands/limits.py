@@ -53,7 +53,7 @@ def limits(context: click.Context) -> None:
 @limits.command("status", cls=Command)
 @click.pass_obj
 def status(options: Globals) -> None:
-    """Print all of it. Nothing is started for it."""
+    """Print marks, quotas and gauges. Nothing is started for it."""
     _show(options)
 
 

@@ -111,12 +111,15 @@ def _checks(function: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--allow-green", is_flag=True, help="Begin although the check passes already."),
         click.option(
             "--stall",
+            metavar="N",
             type=click.IntRange(0, 100),
             default=2,
             help="So many equal failures end it; 0: none (2).",
         ),
         click.option("--guard", "guards", metavar="PATH", multiple=True, help="More files or folders of the check."),
-        click.option("--check-timeout", type=Duration(days=30), metavar="S", help="How long the check may run (300)."),
+        click.option(
+            "--check-timeout", type=Duration(days=30), metavar="S", help="How long the check may run (300 s)."
+        ),
         click.option("--check", metavar="CMD", help="Exit status 0 of this command is the goal."),
     ):
         function = option(function)
@@ -140,6 +143,8 @@ def verify(options: Globals, /, words: tuple[str, ...], **flags: Any) -> int:  #
 
     The check runs outside the model, once before anything is done and once after each lap; what it printed goes into
     the next lap. The state is on stdout: success, blocked, max_turns, max_time, max_usd or canceled.
+
+    Next: osrc loop status shows its laps, osrc loop resume LOOP goes on with higher bounds.
     """
     given = {"keep_conversation": flags["keep_conversation"]}
     return looping.start(options, "verify", flags["verb"], words, flags, given)
@@ -148,7 +153,7 @@ def verify(options: Globals, /, words: tuple[str, ...], **flags: Any) -> int:  #
 @loop.command("escalate", cls=Command)
 @click.argument("words", metavar="TASK", nargs=-1)
 @click.option("--ladder", metavar="A,B,...", default=LADDER, help=f"2 to 4 models, cheap first ({LADDER}).")
-@click.option("--per-tier", type=click.IntRange(1, 1000), default=2, help="Failed laps on one rung (2).")
+@click.option("--per-tier", metavar="N", type=click.IntRange(1, 1000), default=2, help="Failed laps on one rung (2).")
 @_checks
 @_bounds(6, "laps")
 @_WRITING
@@ -168,7 +173,9 @@ def escalate(options: Globals, /, words: tuple[str, ...], **flags: Any) -> int: 
 
 @loop.command("sweep", cls=Command)
 @click.argument("words", metavar="TASK", nargs=-1)
-@click.option("--dry", type=click.IntRange(1, 1000), default=2, help="So many rounds without news end it (2).")
+@click.option(
+    "--dry", metavar="N", type=click.IntRange(1, 1000), default=2, help="So many rounds without news end it (2)."
+)
 @click.option("--verb", type=click.Choice(_VERBS[:3]), default="explore", help="What it may do (explore).")
 @_bounds(10, "rounds")
 @_task
@@ -186,9 +193,19 @@ def sweep(options: Globals, /, words: tuple[str, ...], **flags: Any) -> int:  # 
 @click.argument("words", metavar="TASK", nargs=-1)
 @click.option("--rubric", metavar="FILE", help="By what it is judged.")
 @click.option("--judge", metavar="MODEL", help="Who judges: another model than the writer's.")
-@click.option("--bar", type=click.FloatRange(0, 100), default=90.0, help="The score that is good enough, of 100 (90).")
 @click.option(
-    "--patience", type=click.IntRange(1, 1000), default=2, help="So many laps without a better score end it (2)."
+    "--bar",
+    metavar="N",
+    type=click.FloatRange(0, 100),
+    default=90.0,
+    help="The score that is good enough, of 100 (90).",
+)
+@click.option(
+    "--patience",
+    metavar="N",
+    type=click.IntRange(1, 1000),
+    default=2,
+    help="So many laps without a better score end it (2).",
 )
 @click.option(
     "--verb",
@@ -219,7 +236,7 @@ def optimize(options: Globals, /, words: tuple[str, ...], **flags: Any) -> int: 
 @loop.command("council", cls=Command)
 @click.argument("words", metavar="TASK", nargs=-1)
 @click.option("--seats", metavar="A,B,...", help="2 to 5 models that debate.")
-@click.option("--rounds", type=click.IntRange(1, 10), default=2, help="Rounds of debate (2).")
+@click.option("--rounds", metavar="N", type=click.IntRange(1, 10), default=2, help="Rounds of debate (2).")
 @click.option("--judge", metavar="MODEL", help="Who decides on the plan; without one, you do.")
 @click.option("--advisor", metavar="MODEL", help="Who compares plan and work (the judge, or the first seat).")
 @click.option("--launch", is_flag=True, help="Build the plan as soon as it is decided.")
@@ -317,8 +334,8 @@ def cancel(options: Globals, loop_id: str) -> int:
 @click.argument("loop_id", metavar="LOOP")
 @click.option("--max", "laps", type=click.IntRange(1, 1000), metavar="N", help="A higher bound of laps.")
 @click.option("--max-minutes", type=_MINUTES, metavar="M", help="A higher bound of minutes.")
-@click.option("--max-usd", type=_DOLLARS, metavar="X", help="A higher bound of cash.")
-@click.option("--max-plan", type=_PERCENT, metavar="P", help="A higher bound of the plan's use.")
+@click.option("--max-usd", type=_DOLLARS, metavar="X", help="A higher bound of cash in USD.")
+@click.option("--max-plan", type=_PERCENT, metavar="P", help="A higher bound of the plan's use, in percent.")
 @click.option("--launch", is_flag=True, help="council: build the plan.")
 @click.option("--plan-file", metavar="F", help="council: build this plan.")
 @click.option("--bg", "detached", is_flag=True, help="Leave it running.")

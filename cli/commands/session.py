@@ -61,6 +61,8 @@ def start(options: Globals, /, words: tuple[str, ...], **flags: Any) -> int:  # 
 
     Waits until it is up and has taken the task, or shows a dialog of its own first (trust, sign-in: its state says
     so): it gets the task once that is answered. Exit code 2: it was recorded, but that was not seen in time.
+
+    Next: osrc session read NAME, osrc session send NAME "...", osrc session stop NAME.
     """
     task = read_task(words, None) if words else None
     reach = Reach(options)

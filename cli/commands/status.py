@@ -10,7 +10,7 @@ from ...messages.vocabulary import JobState
 from ..completing import complete_job
 from ..looking import named, newest
 from ..options import Command, Globals, Whole
-from ..output import answer, answer_json, is_terminal, may_colour, say, terminal_width
+from ..output import answer, answer_json, may_colour, output_width, say
 from ..reach import Reach
 from ..render.table import job_table
 
@@ -18,7 +18,12 @@ from ..render.table import job_table
 @click.command(cls=Command)
 @click.argument("ids", metavar="[ID]...", nargs=-1, shell_complete=complete_job)
 @click.option("--all", "everything", is_flag=True, help="Every job, not only the newest.")
-@click.option("--state", type=click.Choice([state.value for state in JobState]), help="Only jobs in this state.")
+@click.option(
+    "--state",
+    metavar="STATE",
+    type=click.Choice([state.value for state in JobState]),
+    help="Only jobs in this state, such as running or failed (osrc help exit-codes lists them).",
+)
 @click.option("--limit", type=Whole(), metavar="N", help="At most N jobs (default 40; 0: no limit).")
 @click.pass_obj
 def status(options: Globals, ids: tuple[str, ...], everything: bool, state: str | None, limit: int | None) -> None:
@@ -42,8 +47,7 @@ def status(options: Globals, ids: tuple[str, ...], everything: bool, state: str 
     if not jobs:
         say("no jobs" + (f" in state {state}" if state else ""))
         return
-    width = terminal_width(1) if is_terminal(sys.stdout) else None
-    answer("\n".join(job_table(jobs, width=width, colour=may_colour(sys.stdout))), styled=True)
+    answer("\n".join(job_table(jobs, width=output_width(), colour=may_colour(sys.stdout))), styled=True)
     if omitted and not options.quiet:
         say(f"{omitted} more; osrc status --all shows them")
 

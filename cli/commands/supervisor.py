@@ -28,7 +28,7 @@ def supervisor() -> None:
 @supervisor.command("status", cls=Command)
 @click.pass_obj
 def status(options: Globals) -> int:
-    """Say whether it runs, and how it is. Exit code 1 when it does not run."""
+    """Say whether the supervisor runs, and how it is. Exit code 1 when it does not run."""
     reach = Reach(options)
     seen = read_supervisor_file(reach.root)
     reply = _ask(seen["socket"], {"kind": "supervisor.status"}) if seen else None
@@ -67,7 +67,7 @@ def status(options: Globals) -> int:
 @click.option("--cancel", "end_jobs", is_flag=True, help="Also end the jobs that run.")
 @click.pass_obj
 def stop(options: Globals, end_jobs: bool) -> int:
-    """Stop it. Running delegates go on, and the next supervisor takes them over, unless --cancel is given."""
+    """Stop the supervisor. Running delegates go on, and the next one takes them over, unless --cancel is given."""
     reach = Reach(options)
     stopped = _stop(reach, "cancel" if end_jobs else "shutdown")
     if options.json:
@@ -80,7 +80,7 @@ def stop(options: Globals, end_jobs: bool) -> int:
 @supervisor.command("restart", cls=Command)
 @click.pass_obj
 def restart(options: Globals) -> int:
-    """Replace it by a new one; delegates go on. Starts one where none runs."""
+    """Replace the supervisor by a new one; delegates go on. Starts one where none runs."""
     reach = Reach(options)
     if reach.no_daemon:
         raise CliError("supervisor_unavailable", "--no-daemon means that there is none", "leave out --no-daemon")
@@ -103,7 +103,7 @@ def restart(options: Globals) -> int:
 @click.option("-f", "--follow", "follows", is_flag=True, help="Go on with what is added.")
 @click.pass_obj
 def logs(options: Globals, lines: int, follows: bool) -> None:
-    """Print the end of its log."""
+    """Print the end of the supervisor's log."""
     path = f"{Reach(options).root}/supervisor.log"
     try:
         data, offset = tail(path, lines)

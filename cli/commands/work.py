@@ -26,6 +26,9 @@ _HELP = {
 _TASK_HELP = """
 
     TASK is one argument in quotes, - for stdin, or --task-file F. Text after -- is never an option.
+
+    Next: osrc explain ID tells why it ended so, osrc continue ID goes on with the conversation, osrc retry ID -m MODEL
+    has it done anew by another.
 """
 
 

@@ -10,6 +10,8 @@ from .plain import one_line
 
 _HEAD = ("JOB", "STATE", "AGE", "MODEL", "ACTS", "LAST")
 _MODEL_WIDTH = 28
+_MODEL_LEAST = 8
+_LAST_LEAST = 16
 LAST_WIDTH = 64
 """Characters of the last column in a pipe; a terminal gives what it has."""
 
@@ -17,10 +19,15 @@ LAST_WIDTH = 64
 def job_table(jobs: Sequence[Mapping[str, Any]], *, width: int | None = None, colour: bool = False) -> list[str]:
     """Return the lines of the status table: JOB STATE AGE MODEL ACTS LAST.
 
-    ``width`` is the terminal's; None is a pipe, where nothing but the last column is cut.
+    ``width`` is the terminal's, whose lines are kept on one row each as long as that can be; None is a pipe, where
+    nothing but the last column is cut.
     """
     rows = [_cells(job) for job in jobs]
-    widths = [max(len(row[column]) for row in (_HEAD, *rows)) for column in range(5)]
+    widths = _widths(rows)
+    if width is not None and (lacking := sum(widths) + 2 * len(widths) + _LAST_LEAST + 1 - width) > 0:
+        narrow = max(widths[3] - lacking, _MODEL_LEAST)
+        rows = [(*row[:3], one_line(row[3], narrow), *row[4:]) for row in rows]
+        widths = _widths(rows)
     left = LAST_WIDTH if width is None else max(width - sum(widths) - 2 * len(widths) - 1, 8)
     lines = []
     for index, row in enumerate((_HEAD, *rows)):
@@ -30,6 +37,10 @@ def job_table(jobs: Sequence[Mapping[str, Any]], *, width: int | None = None, co
             cells[1] = f"\x1b[{paint}m{cells[1]}\x1b[0m" if paint else cells[1]
         lines.append("  ".join([*cells, one_line(row[5], left)]).rstrip())
     return lines
+
+
+def _widths(rows: Sequence[Sequence[str]]) -> list[int]:
+    return [max(len(row[column]) for row in (_HEAD, *rows)) for column in range(5)]
 
 
 def _cells(job: Mapping[str, Any]) -> tuple[str, ...]:

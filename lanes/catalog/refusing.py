@@ -50,7 +50,7 @@ def absent(name: str, lanes: Mapping[str, Tier], model: str | None = None) -> Re
     return Refused(
         code=RefusalCode.UNKNOWN_LANE,
         message=f"{what} version has no{lane} lane{' for it' if model else ''}.",
-        hint=f"lanes here: {_listed(lanes)}; or declare one in lanes.d/NAME.toml",
+        hint=f"osrc lanes shows what there is: {_listed(lanes)}; or declare one in lanes.d/NAME.toml",
     )
 
 
@@ -60,7 +60,7 @@ def no_lane(word: str, lanes: Mapping[str, Tier]) -> Refused:
     return Refused(
         code=RefusalCode.UNKNOWN_LANE,
         message=f"There is no lane {word!r}." + (f" Did you mean {near[0]}?" if near else ""),
-        hint=f"lanes here: {_listed(lanes)}",
+        hint=f"osrc lanes shows them: {_listed(lanes)}",
     )
 
 
@@ -73,7 +73,7 @@ def unknown(ask: Ask, model: str) -> Refused:
     return Refused(
         code=RefusalCode.UNKNOWN_MODEL,
         message=f"No lane is known for the model {model!r}." + (f" Did you mean {near[0]}?" if near else ""),
-        hint=f"say the lane: --lane LANE -m {model}; lanes here: {_listed(ask.lanes)}",
+        hint=f"osrc models lists the words; or say the lane: --lane LANE -m {model} ({_listed(ask.lanes)})",
     )
 
 

@@ -38,12 +38,21 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.parametrize("path", leaves(), ids=" ".join)
 @pytest.mark.parametrize("flag", ["-h", "--help"])
 def test_help_of_every_command(
-    path: tuple[str, ...], flag: str, home: Path, capsys: pytest.CaptureFixture[str]
+    path: tuple[str, ...],
+    flag: str,
+    home: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
     assert run([*path, flag]) == 0
     said = capsys.readouterr()
     assert said.out.startswith(f"Usage: {' '.join(('osrc', *path))}")
     assert "--no-daemon" in said.out
+    assert [line for line in said.out.splitlines() if len(line) > 80] == []
+    assert " RANGE" not in said.out
+    assert "\\" not in said.out
+    assert "...\n" not in said.out.partition("\nCommands:")[2], "a sentence is cut off"
     assert said.err == ""
     assert not home.exists()
 
@@ -93,7 +102,12 @@ def test_version(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
         (["supervisor", "stauts"], "'status'"),
         (["config", "shwo"], "'show'"),
         (["status", "--jsno"], "'--json'"),
-        (["run", "--modle", "x", "task"], "'--model'"),
+        (["run", "--modle", "x", "task"], "Did you mean '--model'?"),
+        (["fleet", "lst"], "Did you mean 'ls'?"),
+        (["heartbeat", "stat"], "Did you mean 'status'?"),
+        (["mode", "atuo"], "Did you mean 'auto'?"),
+        (["tab", "--by", "modl"], "Did you mean 'model'?"),
+        (["status", "--state", "runing"], "Did you mean 'running'?"),
         (["--hme", "x", "status"], "'--home'"),
         (["help", "exit-code"], "exit-codes"),
         (["fix the login bug"], 'osrc run "..."'),

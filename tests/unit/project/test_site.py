@@ -2,6 +2,7 @@
 
 import importlib.util
 import re
+import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import outsourcerer
@@ -25,3 +26,13 @@ def test_a_link_out_of_the_pages_becomes_its_words():
         "see [how](../SECURITY.md#x), [lanes](lanes.md) and [it](decisions/../lanes.md)", page=None
     )
     assert made == "see how, [lanes](lanes.md) and [it](decisions/../lanes.md)"
+
+
+def test_the_terminal_picture_is_whole_and_shows_nothing_of_the_machine_it_was_made_on():
+    text = (DOCS / "terminal.svg").read_text(encoding="utf-8")
+    said = " ".join("".join(ET.fromstring(text).itertext()).split()).replace("\xa0", " ")
+    for command in ("osrc bg", "osrc wait", "osrc result", "osrc tab"):
+        assert f"$ {command}" in said
+    assert "done?" in said
+    assert set(re.findall(r"https?://[^\s\"<]*", text)) == {"http://www.w3.org/2000/svg"}
+    assert re.findall(r"/(?:home|root|tmp|Users)\b|<script|@import|@font-face", text) == []
