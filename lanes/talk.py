@@ -49,6 +49,10 @@ class Talk(Protocol):
         """Take a line of what it says on stderr, without control sequences."""
         ...
 
+    def unread(self, head: str, length: int) -> None:
+        """A message was too long to be read: its beginning, and the bytes of the whole."""
+        ...
+
     def written(self, number: int) -> None:
         """What was sent for this entry has left us."""
         ...
@@ -115,6 +119,10 @@ class BaseTalk:
 
     def logged(self, line: str) -> None:
         """Take a line of what it says on stderr, without control sequences. Most say nothing of use there."""
+
+    def unread(self, head: str, length: int) -> None:  # noqa: ARG002 - for protocols whose answers name a request
+        """Tell that a message was too long to be read."""
+        self.tell("notice", text=f"a message of {length} bytes was left out")
 
     def set_mode(self, number: int, mode: str) -> None:
         """Refuse: most have none."""

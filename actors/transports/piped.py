@@ -18,6 +18,8 @@ LOG_LOOK_S = 1.0
 """How often a delegate's stderr is looked at while a turn runs, where its talk listens to it."""
 LOG_PIECE = 1 << 18
 LOG_LINE = 64 * 1024
+HEAD = 4096
+"""Characters of a message that is too long that its talk is shown."""
 
 
 class PipedEngine:
@@ -113,7 +115,7 @@ class PipedEngine:
     def _heard(self, data: bytes) -> None:
         for line in self._lines.split(data) if data else self._lines.rest():
             if isinstance(line, LongLine):
-                self._stage.emit({"type": "notice", "text": f"a message of {line.length} bytes was left out"})
+                self._talk.unread(line.text[:HEAD], line.length)
                 continue
             message = read_message(line)
             if message is not None:

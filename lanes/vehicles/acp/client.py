@@ -8,6 +8,7 @@ one. Seen with gemini 0.61, qwen 0.24.4, opencode 1.18.33, copilot 1.0.102, clin
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -19,6 +20,7 @@ from .updates import AUTH_REQUIRED, KINDS, Turn, failure_of
 from .waiting import spent
 
 VERSION = 1
+_ANSWERS = re.compile(r'"id"\s{0,8}:\s{0,8}(\d{1,9})\b')
 SET_MODEL = "session/set_model"
 """Not in every version of the protocol; gemini 0.61 and droid 0.215 take it."""
 OPENING = frozenset({"initialize", "session/new", "session/load", "session/resume"})
@@ -133,6 +135,14 @@ class AcpTalk(BaseTalk):
         if self._spent is not None:
             self._canceled = True
             self._notify("session/cancel", {"sessionId": self._session})
+
+    def unread(self, head: str, length: int) -> None:
+        """Take an answer that is too long for one that failed: nothing else will come of that request."""
+        super().unread(head, length)
+        found = _ANSWERS.search(head)
+        if found is not None and '"method"' not in head:
+            words = f"its answer of {length} bytes is too long to be read"
+            self._answered({"id": int(found[1]), "error": {"code": -32700, "message": words}})
 
     # --- what it answers
 

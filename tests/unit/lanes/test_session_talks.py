@@ -369,6 +369,18 @@ def test_acp_has_its_receipt_with_the_first_update_and_whole_messages() -> None:
     assert told[-1]["state"] == "idle"
 
 
+def test_an_acp_answer_that_is_too_long_to_be_read_ends_its_turn() -> None:
+    talk = acp_at_work()
+    number = next(one for one, (method, _, _) in talk._requests.items() if method == "session/prompt")
+    talk.unread('{"jsonrpc":"2.0","method":"session/update","params":{"id":%d,' % number, 20_000_000)  # noqa: UP031
+    assert kinds(talk) == ["notice"]
+    talk.unread('{"jsonrpc":"2.0","id":%d,"result":{"_meta":"xxx' % number, 20_000_000)  # noqa: UP031
+    notice, end, *_ = [event for event in drained(talk) if event["type"] in ("notice", "end")]
+    assert notice["text"] == "a message of 20000000 bytes was left out"
+    assert (end["ok"], end["message"]) == (False, "its answer of 20000000 bytes is too long to be read")
+    assert talk.turn == 0
+
+
 def test_acp_options_are_picked_by_kind_and_a_refusal_is_a_denial() -> None:
     talk = acp_at_work()
     call = {"toolCallId": "c1", "kind": "execute", "title": "rm x", "rawInput": {"command": "rm x"}}
