@@ -35,7 +35,7 @@ from ..state.home import Home
 from ..state.lane_posture import restricted
 from ..state.protected import protected_by
 from ..state.settings import Settings
-from ..state.trusted_lanes import read_trusted, trusted_file, trusts
+from ..state.trusted_lanes import read_trusted, trusted_file, trusts, trusts_itself
 from .depth import check_depth
 from .scope_scan import ScanResult, scan
 
@@ -277,7 +277,10 @@ def _trust(dispatch: Dispatch) -> tuple[str | None, str | None]:
     if dispatch.trust_lane:
         return f"--trust-lane {dispatch.lane.name} was given", None
     try:
-        trusted = read_trusted(trusted_file(dispatch.environment))
+        path = trusted_file(dispatch.environment)
+        if trusts_itself(path, dispatch.scope.folders, dispatch.environment):
+            return None, f"{printable(str(path))} is not used: a folder can't hold the word that it is to be trusted"
+        trusted = read_trusted(path)
     except StateError as error:
         return None, error.message
     if trusts(trusted, words_of(dispatch.lane), dispatch.scope.folders):

@@ -68,6 +68,17 @@ def trusts(trusted: Trusted, words: Collection[str], folders: Sequence[str]) -> 
     )
 
 
+def trusts_itself(path: Path, folders: Sequence[str], environ: Mapping[str, str]) -> bool:
+    """Whether a variable led to a file within the very folders that it would speak for.
+
+    The usual place is believed wherever the person works, their home included.
+    """
+    if path == trusted_file({name: value for name, value in environ.items() if name != "XDG_CONFIG_HOME"}):
+        return False
+    places = (os.path.abspath(path), os.path.realpath(path))  # noqa: PTH100  strings are compared
+    return any(_within(place, os.path.realpath(folder)) for place in places for folder in folders)
+
+
 def _read(path: Path) -> bytes:
     """Return the file's bytes. Raises OSError or ValueError, which says why it is not believed."""
     real = Path(os.path.realpath(path, strict=True))  # people keep their settings elsewhere and link to them

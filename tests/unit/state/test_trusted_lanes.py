@@ -6,7 +6,7 @@ import json
 import os
 
 import pytest
-from outsourcerer.state.trusted_lanes import Trusted, read_trusted, trusted_file, trusts
+from outsourcerer.state.trusted_lanes import Trusted, read_trusted, trusted_file, trusts, trusts_itself
 
 
 @pytest.fixture
@@ -99,3 +99,16 @@ def test_a_stranger_s_file(place):
     written(place, {"claude": [str(place)]})
     os.chown(place / "trusted-lanes.json", 12345, 12345)
     assert "another user" in (read_trusted(place / "trusted-lanes.json").problem or "")
+
+
+def test_a_folder_does_not_speak_for_itself(tmp_path):
+    work, home = tmp_path / "work", tmp_path / "home"
+    (work / "x").mkdir(parents=True)
+    home.mkdir()
+    environ = {"HOME": str(home), "XDG_CONFIG_HOME": str(work / "x")}
+    assert trusts_itself(trusted_file(environ), [str(work)], environ)
+    assert not trusts_itself(trusted_file(environ), [str(home)], environ)
+    usual = {"HOME": str(home)}
+    assert not trusts_itself(trusted_file(usual), [str(home)], usual), "the usual place, and work in the home folder"
+    (home / ".config").symlink_to(work / "x")
+    assert not trusts_itself(trusted_file(usual), [str(work)], usual), "the person's own link"
