@@ -1,4 +1,4 @@
-"""Many launches of one real CLI at once, in one folder and one home: each job gets its own answer, and what the CLI
+"""Ten launches of one real CLI at once, in one folder and one home: each job gets its own answer, and what the CLI
 keeps in its home is whole afterwards."""
 
 from __future__ import annotations
@@ -15,8 +15,7 @@ from fakes.signed_in import MODELS, sign_in
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300)]
 
-STORM = {"claude": 10, "codex": 10}
-"""Ten of those whose home holds a person's one configuration; three of the others, which take far longer to start."""
+STORM = 10
 NAMELESS = {"cline"}
 """Lanes whose stream names no conversation."""
 TRUSTED = {"/elsewhere": {"hasTrustDialogAccepted": True}}
@@ -51,8 +50,7 @@ def kept(before: object, after: object) -> bool:
 
 
 @pytest.mark.parametrize("lane", MODELS)
-def test_many_at_once(make_world, lane: str) -> None:
-    storm = STORM.get(lane, 3)
+def test_ten_at_once(make_world, lane: str) -> None:
     world = make_world([{"text": "This answers {found}.", "find": r"errand-\d+", "mark": "DONE", "repeat": 0}])
     environ = sign_in(world, lane)
     for name, content in OWN.get(lane, {}).items():
@@ -68,14 +66,14 @@ def test_many_at_once(make_world, lane: str) -> None:
         assert done.returncode == 0, done.stderr
         return done.stdout.split()[0]
 
-    with ThreadPoolExecutor(storm) as pool:
-        ids = list(pool.map(start, range(storm)))
+    with ThreadPoolExecutor(STORM) as pool:
+        ids = list(pool.map(start, range(STORM)))
     waited = world.osrc("wait", *ids, timeout_s=240)
     jobs = {job["job_id"]: job for job in json.loads(world.osrc("status", "--all", "--json").stdout)["jobs"]}
     assert {jobs[job]["state"] for job in ids} == {"done"}, (waited.stderr, jobs)
     answers = [(world.osrc_home / "jobs" / job / "last.txt").read_text().strip() for job in ids]
-    assert answers == [f"This answers errand-{number}." for number in range(storm)]
+    assert answers == [f"This answers errand-{number}." for number in range(STORM)]
     if lane not in NAMELESS:
-        assert len({jobs[job]["conversation"] for job in ids}) == storm
+        assert len({jobs[job]["conversation"] for job in ids}) == STORM
     after = settings(world)
     assert [path for path, content in before.items() if not kept(content, after.get(path))] == []
