@@ -16,7 +16,7 @@ from ..lanes.catalog.quoting import prompt_tokens, quote
 from ..lanes.evidence import Evidence
 from ..messages.job import JobRecord
 from ..messages.refusals import RefusalCode, Refused
-from ..state.budgets import CASH_KINDS, Budget, Spent, budget_of, enough, no_room, spent_since
+from ..state.budgets import CASH_KINDS, Budget, Spent, budget_of, enough, no_room, spent_since, usd
 from ..state.errors import DamagedStore
 from ..state.home import Home
 from ..state.ledger import NANO
@@ -41,7 +41,9 @@ class Purse:
         self._zone = zone
         self._lock = threading.Lock()
         self._held: dict[str, int] = {}
-        """Run → what it has spent by estimate."""
+        """Run → what is kept for it: what it has spent by estimate, or may."""
+        self._used: dict[str, int] = {}
+        """Run → what it has spent by estimate, as it told."""
 
     def admit(self, held: str, paid: str, model: str | None, prompt: str, settings: Settings) -> Refused | None:
         """Hold under the name ``held`` what a run is estimated to cost at least, or refuse it. ``paid``: how it is."""
@@ -50,10 +52,13 @@ class Purse:
         price = quote(self._models.listing().get(model or ""), prompt_tokens(prompt))
         nano = None if price is None else round(price * NANO)
         budget = budget_in(settings)
+        # Where a job may spend so much, so much is kept for it: no wave of first steps can pass the day's budget then.
+        kept = max(nano or 0, budget.job or 0) if budget.day is not None else nano or 0
         with self._lock:
-            why = no_room(budget, self._spent(budget), self._others(held), nano) if budget.bounds else None
+            why = self._why_not(budget, held, nano, kept) if budget.bounds else None
             if why is None:
-                self._held[held] = nano or 0
+                self._held[held] = kept
+                self._used.pop(held, None)
                 return None
         return Refused(code=RefusalCode.BUDGET_SPENT, message=f"the budget has no room: {why}", hint=HINT)
 
@@ -74,8 +79,9 @@ class Purse:
         budget = budget_of(record.windows.get("budget_day"), record.windows.get("budget_job"))
         held, so_far = record.job_id, round(price * NANO)
         with self._lock:
-            before = self._held.get(held, 0)
-            self._held[held] = max(before, so_far)
+            before = self._used.get(held, 0)
+            self._used[held] = max(before, so_far)
+            self._held[held] = max(self._held.get(held, 0), so_far)
             if not budget.bounds or so_far <= before:
                 return None
             return enough(budget, self._spent(budget), self._others(held), so_far, so_far - before)
@@ -84,6 +90,15 @@ class Purse:
         """Hold it no longer: it is over, and in the ledger, or it is not to be. Repeating it is harmless."""
         with self._lock:
             self._held.pop(held, None)
+            self._used.pop(held, None)
+
+    def _why_not(self, budget: Budget, held: str, price: int | None, kept: int) -> str | None:
+        spent, others = self._spent(budget), self._others(held)
+        why = no_room(budget, spent, others, price)
+        if why is not None or budget.day is None or spent.nano + others + kept <= budget.day:
+            return why
+        gone = usd(spent.nano + others, sure=False)
+        return f"{gone} of {usd(budget.day)} for today is spent or kept for what runs, and a job may spend {usd(kept)}"
 
     def _others(self, held: str) -> int:
         return sum(nano for name, nano in self._held.items() if name != held)

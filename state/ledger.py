@@ -21,6 +21,7 @@ from typing import Literal
 from ..messages.job import Attempted, Cost, ExitStatus, JobRecord, TokenUsage
 from ..messages.session import SessionRecord, SessionSpent
 from ..messages.vocabulary import JobState
+from .limits import LANE_OWN
 
 Spent = Literal["measured", "estimated", "unknown", "plan", "local", "nothing"]
 
@@ -130,6 +131,9 @@ def _row(record: JobRecord, over: Attempted, at: float, before: Mapping[str, int
     spent, cash = _spent(over.cost, over.exit_status)
     if went_on and spent == "estimated":
         spent, cash = "unknown", 0
+    pool = over.pool or over.cost.plan or ""
+    if spent == "local" and not (record.local if over.lane == record.lane else pool in LANE_OWN):
+        spent = "plan"  # somebody else's machine, free of charge: what its pool allows was spent
     return Row(
         job_id=record.job_id,
         attempt=over.attempt,
@@ -139,7 +143,7 @@ def _row(record: JobRecord, over: Attempted, at: float, before: Mapping[str, int
         group_id=record.group_id,
         ok=ok,
         spent=spent,
-        pool=over.pool or over.cost.plan or "",
+        pool=pool,
         cash_nano=cash,
         counts=counts,
         total=total if conversation else None,

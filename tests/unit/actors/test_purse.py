@@ -117,3 +117,17 @@ def test_what_others_use_counts_for_the_day(purse):
 def test_a_plan_is_not_held_to_a_budget(purse):
     one = record(1, cost=Cost(kind="plan"), windows={"budget_job": 0.0, "budget_day": 0.0})
     assert purse.spend(one, used(10**9)) is None
+
+
+def test_where_a_job_is_bounded_so_much_is_kept_for_each(purse):
+    """First steps of a wave can't pass the day together, whatever they turn out to cost."""
+    terms = priced(day=0.25, job=0.1)
+    assert purse.admit("1", "metered", "vendor/m", "", terms) is None
+    assert purse.admit("2", "metered", "unpriced", "", terms) is None
+    refused = purse.admit("3", "metered", "vendor/m", "", terms)
+    assert "~$0.20 of $0.25 for today is spent or kept for what runs, and a job may spend $0.10" in refused.message
+    purse.rename("1", job_id(1))
+    one = record(1, cost=METERED, windows={"budget_day": 0.25, "budget_job": 0.1})
+    assert purse.spend(one, used(4000)) is None, "what is kept for another is not taken from this one"
+    purse.drop(job_id(1))
+    assert purse.admit("3", "metered", "vendor/m", "", terms) is None

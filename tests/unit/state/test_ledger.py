@@ -73,8 +73,13 @@ def spent(store, tmp_path, facts, by="lane", **more):
     ],
 )
 def test_what_an_attempt_spent(store, tmp_path, cost, kind, cash):
-    spent(store, tmp_path, life(1, cost))
+    spent(store, tmp_path, life(1, cost, local=kind == "local"))
     assert [row[2:4] for row in rows(tmp_path / "state.db")] == [(kind, cash)]
+
+
+def test_what_is_free_of_charge_elsewhere_is_not_told_as_this_machine_s(store, tmp_path):
+    spent(store, tmp_path, life(1, Cost(kind="free", cash_usd=0.0), pool="a free tier"))
+    assert [row[2:4] for row in rows(tmp_path / "state.db")] == [("plan", 0)]
 
 
 def test_a_failed_turn_costs_what_it_cost_and_is_no_success(store, tmp_path):
