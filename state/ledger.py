@@ -132,7 +132,7 @@ def _row(record: JobRecord, over: Attempted, at: float, before: Mapping[str, int
     if went_on and spent == "estimated":
         spent, cash = "unknown", 0
     pool = over.pool or over.cost.plan or ""
-    if spent == "local" and not (record.local if over.lane == record.lane else pool in LANE_OWN):
+    if spent == "local" and not record.local and pool not in LANE_OWN:
         spent = "plan"  # somebody else's machine, free of charge: what its pool allows was spent
     return Row(
         job_id=record.job_id,
