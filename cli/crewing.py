@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from . import groups
@@ -111,6 +111,19 @@ def run_job(reach: Reach, request: dict[str, Any]) -> Job:
     if not options.quiet:
         say(f"job {job_id} ended {job.get('state')}")
     return job
+
+
+def tell_outcomes(reach: Reach, checks: Iterable[tuple[str, Mapping[str, Any] | None]]) -> None:
+    """Have it kept what a check said of each job's work, for advice: job and check (``crew_run.told``).
+
+    A check that said nothing of the work (it ran out of time, could not run) is no outcome. Never raises: the work
+    itself does not hang on it.
+    """
+    for job_id, check in checks:
+        word = None if check is None else check.get("verdict")
+        if word in ("passed", "failed"):
+            with contextlib.suppress(CliError):
+                reach.request({"kind": "job.tell_outcome", "job": job_id, "outcome": word, "source": "check"})
 
 
 def candidates(group: Mapping[str, Any], summaries: Mapping[str, str]) -> list[Candidate]:

@@ -158,6 +158,7 @@ def _finish(options: Globals, reach: Reach, folder: str, record: dict[str, Any])
     except KeyboardInterrupt:
         say(f"the tries go on; osrc best-of --resume {group_id} judges them, osrc fanout cancel {group_id} ends them")
         raise
+    crewing.tell_outcomes(reach, ((one.candidate.job_id, one.check) for one in tries))
     good = [one for one in tries if one.verdict in _WINS]
     if not good:
         return _show(options, record, group, tries, None, "no try can win", None)

@@ -186,7 +186,9 @@ def _finish(options: Globals, reach: Reach, found: Crew) -> int:
             for row in found.kept["members"] if not options.quiet else ():
                 say(one_line(words_of(row), 400))
             judged = crewing.candidates(group, found.kept.get("summaries") or {})
+            before = len(found.kept["members"])
             found.integrate(judged, os.environ, _nothing if options.quiet else _said)
+            crewing.tell_outcomes(reach, ((row["job_id"], row["check"]) for row in found.kept["members"][before:]))
             if found.kept["integrate"] and found.kept["why"] is None:
                 found.land()
             found.close()

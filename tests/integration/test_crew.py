@@ -46,6 +46,13 @@ def test_a_crew_keeps_what_keeps_the_check_green(home: Supervised) -> None:
     told = json.loads(home.ok("crew", "status", crew_id, "--json"))
     assert [row["verdict"] for row in told["members"]] == ["kept", "red", "kept"]
     assert home.osrc("crew", "resume", crew_id, "--json").returncode == 1
+    outcomes = {fact["job_id"]: (fact["outcome"], fact["source"]) for fact in home.facts("job.outcome")}
+    assert [outcomes[row["job_id"]] for row in told["members"]] == [
+        ("passed", "check"),
+        ("failed", "check"),
+        ("passed", "check"),
+    ]
+    assert len(home.facts("job.outcome")) == len(outcomes), "told once each"
     cleaned = home.osrc("cleanup", crew_id)
     assert (cleaned.stdout.count(b" removed"), cleaned.stdout.count(b" stays")) == (2, 1), shown(cleaned)
 
