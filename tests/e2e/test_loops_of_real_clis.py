@@ -6,6 +6,7 @@ Seen on Claude Code 2.1.332 and pi 0.73.1.
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from typing import Any
 
@@ -35,7 +36,7 @@ SONNET, HAIKU = "claude-sonnet-5", "claude-haiku-4-5"
 def prepared(world: World) -> str:
     """Put the failing project into the repository; return its check."""
     (world.repo / "test_parts.py").write_text(TEST)
-    return f"{sys.executable} -B test_parts.py"
+    return f"{shlex.quote(sys.executable)} -B test_parts.py"
 
 
 def written(world: World, name: str) -> list[dict[str, Any]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
@@ -197,7 +198,7 @@ def test_nothing_outlives_a_session_however_it_clings(sessions: Sessions) -> Non
     stray = int(sessions.ok("send", "one", "stray", "--wait"))
     assert alive(stray)
     # An agent behind the Agent Client Protocol that heeds neither its closed stdin nor TERM, and its child likewise.
-    agent = f"acp:{sys.executable} {FAKE.with_name('fake_acp_agent.py')} stay"
+    agent = "acp:" + shlex.join([sys.executable, str(FAKE.with_name("fake_acp_agent.py")), "stay"])
     sessions.ok("start", "--lane", agent, "--name", "two", "say something")
     assert sessions.ok("send", "two", "--wait", "more") == "two words"
     with ThreadPoolExecutor(max_workers=2) as pool:
