@@ -23,7 +23,7 @@ from ..state.lane_posture import remember
 from ..state.watchdog import CAUSE_STATES, Cause
 from .base import log
 from .limit_book import Hindrance
-from .redaction import clean_answer
+from .redaction import clean_answer, clean_fact
 
 CANCELED = Verdict(state=JobState.CANCELED, exit=130, reason=Cause.CANCEL.value, outcome="abandoned")
 """The verdict on a job that was canceled before its delegate existed."""
@@ -111,7 +111,7 @@ def ended_fact(  # noqa: PLR0913  the parts of one fact, three of them by name
     """Return the fact that records the end. What was not seen stays as the record has it."""
     models = model_line(record.model, evidence) if evidence else None
     said = [*([verdict.note] if verdict.note else []), *notes, *([models] if models else [])]
-    return JobEnded(
+    ended = JobEnded(
         job_id=record.job_id,
         state=verdict.state,
         exit=verdict.exit,
@@ -126,6 +126,7 @@ def ended_fact(  # noqa: PLR0913  the parts of one fact, three of them by name
         ended_at=ended_at,
         revises=revises,
     )
+    return clean_fact(ended)  # a delegate's words are in it, and the job's folder keeps it beside the journal
 
 
 def session_note(record: JobRecord, verdict: Verdict, lane: Lane | None, evidence: Evidence | None) -> str | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from fakes.state import job_id, record
-from outsourcerer.actors.job_end import limit_note, session_note
+from outsourcerer.actors.job_end import ended_fact, limit_note, session_note
 from outsourcerer.lanes.evidence import Evidence
 from outsourcerer.lanes.outcome import Verdict
 from outsourcerer.lanes.registry import builtin
@@ -58,3 +58,13 @@ def test_a_job_that_needs_an_answer_names_the_session_that_goes_on():
     assert session_note(job, blocked, claude, known) is None
     done = Verdict(state=JobState.DONE, exit=0, reason=None, outcome="done")
     assert session_note(job, done, claude, asked) is None
+
+
+def test_a_secret_in_a_delegates_last_words_is_in_no_part_of_the_end():
+    secret = "sk-ant-api03-" + "Ab3dEf6hIj9kLm2nOp5qRs8tUv1wXy4z" * 3
+    verdict = Verdict(
+        state=JobState.FAILED, exit=1, reason=f"transport: lim {secret}", outcome="transport", note=secret
+    )
+    ended = ended_fact(record(1), verdict, None, evidence=None, notes=[f"said {secret}"])
+    assert secret not in ended.model_dump_json()
+    assert (ended.reason or "").startswith("transport: lim ")
