@@ -65,7 +65,7 @@ def line(windows: list[dict[str, Any]]) -> str:
 
 def main(words: Sequence[str]) -> int:
     """Do all of it; return the exit code, where the process does not become the person's own command."""
-    data = sys.stdin.buffer.read(LIMIT)
+    data = sys.stdin.buffer.read(LIMIT) if sys.stdin is not None else b""  # None: it was closed
     windows: list[dict[str, Any]] = []
     try:
         windows = windows_in(json.loads(data))
@@ -92,8 +92,10 @@ def _own(command: str, data: bytes) -> int:  # noqa: RET503 - it becomes another
         _feed(write, data)
         os._exit(0)
     os.close(write)
-    os.dup2(read, 0)
-    os.close(read)
+    if read != 0:  # it is, where stdin was closed
+        os.dup2(read, 0)
+        os.close(read)
+    os.set_inheritable(0, True)
     os.execv("/bin/sh", ["/bin/sh", "-c", command])  # noqa: S606 - the person's own command, as Claude Code runs it
 
 

@@ -163,3 +163,8 @@ def test_settings_that_are_none_are_left(tmp_path):
     assert done.returncode == 1, shown(done)
     assert b"is left as it is" in done.stderr
     assert place.read_text() == "{ // mine\n}"
+
+
+def test_a_closed_stdin_leaves_the_persons_own_line(home):
+    done = subprocess.run(["/bin/sh", "-c", f"{line_for(home)} <&-"], capture_output=True, timeout=60, check=False)
+    assert (done.stdout, done.stderr, done.returncode) == (b" its 2", b"", 3)
