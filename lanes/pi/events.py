@@ -61,6 +61,9 @@ STOPS: Mapping[str, FailureKind] = {
 PHRASES: failures.Phrases = ((FailureKind.AUTH, ("no api key found for", "no api key found.", "no models available.")),)
 """Its words on stderr where it ends before the first message."""
 
+ERRORS: failures.Phrases = ((FailureKind.TRANSPORT, ("terminated.",)),)
+"""Its word for a connection that was cut (0.73.1), as the error of a message."""
+
 _SILENT = frozenset(
     {"turn_start", "turn_end", "message_start", "tool_execution_update", "queue_update", "compaction_start"}
     | {"compaction_end", "session_info_changed", "thinking_level_changed", "model_select"}
@@ -231,6 +234,6 @@ class PiParser(JsonLinesParser):
         if failure is FailureKind.NONE:
             return TurnEnded(ok=True, text=self._answer, message=self._note)
         if failure is FailureKind.TASK:
-            failure = failures.by_provider(self._error or "") or failure
+            failure = failures.by_provider(self._error or "", ERRORS) or failure
         message = self._error or self._note or f"its last message ended with: {self._stop}"
         return TurnEnded(ok=False, text=self._answer, failure=failure, message=message)

@@ -188,6 +188,9 @@ def test_an_error_is_final_only_when_nobody_tries_again() -> None:
 def test_an_error_before_a_retry_is_not_the_answer() -> None:
     cut = message("error", text="Half of", errorMessage="terminated")
     assert reading(LANE, lines(cut, END)).seen.answer is None
+    assert reading(LANE, lines(cut, END)).verdict.outcome == "transport"
+    said = message("error", errorMessage="the contract was terminated by us")
+    assert reading(LANE, lines(said, END)).verdict.outcome == "failed"
 
 
 def test_the_model_that_answered_outranks_the_one_that_was_asked() -> None:
