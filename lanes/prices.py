@@ -8,9 +8,13 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from dataclasses import dataclass
 
 MILLION = 1_000_000.0
+DEAREST = 1.0
+"""USD for a token."""
+_PLAIN = re.compile(r"-?\d{1,30}(?:\.\d{0,30})?(?:[eE][+-]?\d{1,3})?|\.\d{1,30}", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +61,7 @@ def _listed(wanted: str, catalogue: bytes) -> Price | None:
     for row in rows if isinstance(rows, list) else ():
         if isinstance(row, dict) and row.get("id") == wanted and isinstance(row.get("pricing"), dict):
             prompt, completion, cached = (
-                _number(row["pricing"].get(name)) for name in ("prompt", "completion", "input_cache_read")
+                usd_per_token(row["pricing"].get(name)) for name in ("prompt", "completion", "input_cache_read")
             )
             if prompt is not None and completion is not None:
                 read = prompt if cached is None else cached
@@ -65,11 +69,13 @@ def _listed(wanted: str, catalogue: bytes) -> Price | None:
     return None
 
 
-def _number(value: object) -> float | None:
+def usd_per_token(value: object) -> float | None:
+    """Return a price of a catalogue; what is no plain number from 0 up (``-1`` stands for "varies") is unknown.
+
+    So is what no model can cost: a sum of such prices would be no number any more.
+    """
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return None
-    try:
-        number = float(str(value)[:40])
-    except ValueError:
-        return None
-    return number if math.isfinite(number) and number >= 0 else None
+    text = str(value)[:40]
+    number = float(text) if _PLAIN.fullmatch(text) else math.nan
+    return abs(number) if 0 <= number <= DEAREST else None

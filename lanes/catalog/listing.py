@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from ...messages.job import TokenUsage
 from ...messages.vocabulary import Tier
+from ..prices import usd_per_token
 from ..values import as_count, as_number, as_object
 
 MODELS_CAP = 20_000
@@ -58,22 +59,12 @@ def _listed(row: Mapping[str, object]) -> Listed | None:
     pricing = as_object(row.get("pricing"))
     return Listed(
         id=name,
-        prompt=_price(pricing.get("prompt")),
-        completion=_price(pricing.get("completion")),
-        cached=_price(pricing.get("input_cache_read")),
+        prompt=usd_per_token(pricing.get("prompt")),
+        completion=usd_per_token(pricing.get("completion")),
+        cached=usd_per_token(pricing.get("input_cache_read")),
         context=as_count(row.get("context_length")),
         created=as_number(row.get("created")),
     )
-
-
-def _price(value: object) -> float | None:
-    """Return a price; what is not a plain number from 0 up (``-1`` stands for "varies") is unknown."""
-    if isinstance(value, str):
-        try:
-            value = float(value[:40])
-        except ValueError:
-            return None
-    return as_number(value)
 
 
 def tier_by_price(

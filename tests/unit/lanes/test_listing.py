@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from outsourcerer.lanes.catalog.listing import Listed, estimate, is_catalogue, parse, tier_by_price
+from outsourcerer.lanes.prices import price_of
 from outsourcerer.messages.job import TokenUsage
 from outsourcerer.messages.vocabulary import Tier
 
@@ -73,3 +74,10 @@ JSON = st.recursive(
 def test_any_json_is_read(value: object) -> None:
     for model in (parse(json.dumps({"data": [value]}).encode()) or {}).values():
         assert model.id.isprintable()
+
+
+@pytest.mark.parametrize("price", ["1e307", 1e307, "1.5", "1_0", "\u0661", "-1", "nan", "inf", True, None, [], "x"])
+def test_a_price_that_can_not_be_one_is_unknown(price):
+    content = json.dumps({"data": [{"id": "v/m", "pricing": {"prompt": price, "completion": "0.000002"}}]}).encode()
+    assert parse(content)["v/m"].prompt is None
+    assert price_of("v/m", content) is None
