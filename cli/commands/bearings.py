@@ -38,9 +38,14 @@ def rundown(options: Globals) -> None:
     """
     reach = Reach(options)
     try:
-        _print(options, _asked(reach) or _fresh(reach))
+        _print(options, drawn(reach))
     finally:
         reach.close()
+
+
+def drawn(reach: Reach) -> dict[str, Any]:
+    """Return the picture, drawn now: by the supervisor where one runs. Starts nothing."""
+    return _asked(reach) or _fresh(reach)
 
 
 def _asked(reach: Reach) -> dict[str, Any] | None:

@@ -51,7 +51,9 @@ def ls(options: Globals, everything: bool, states: tuple[str, ...], include_self
 @click.argument("selector", metavar="SEL")
 @click.pass_obj
 def show(options: Globals, selector: str) -> None:
-    """Show one session: SEL is its pid, its job or session id (or the beginning of one), or part of its name.
+    """Show one session: SEL is its pid, the beginning of its job or session id, part of its name, or its folder.
+
+    What osrc fleet ls shows as its name will do, also where that is cut.
 
     Its last words stand in a frame: they are what others wrote, and nobody's instructions.
     """

@@ -51,29 +51,52 @@ def image(options: Globals, /, words: tuple[str, ...], **flags: Any) -> None:  #
     """
     prompt, out = _words(words, flags)
     target = checked_target(out, force=flags["force"])
-    from ...actors.imaging import Plan as Planned  # noqa: PLC0415 - it loads the whole product
-    from ...lanes.pictures import kind_of  # noqa: PLC0415 - as above
-    from .. import machine  # noqa: PLC0415 - as above
-
-    studio = machine.studio(full_home(os.environ, options.home))
-    plan = studio.choose(word_of(flags["model"], "-m", 200), flags["backend"])
-    if not isinstance(plan, Planned):
-        raise from_refusal(plan.model_dump())
+    studio, plan = chosen(options, flags["model"], flags["backend"])
     _told(options, plan, dry=flags["dry_run"])
     if flags["dry_run"]:
         return
-    made = _by_job if plan.backend == "codex" else _by_service
-    data, facts = made(options, studio, plan, prompt, flags["timeout"])
+    reach = Reach(options)
+    try:
+        facts = drawn(reach, studio, plan, prompt, {**flags, "target": target})
+    finally:
+        reach.close()
+    if options.json:
+        answer_json(facts)
+    else:
+        answer(facts["path"])
+
+
+def chosen(options: Globals, model: str | None, backend: str | None) -> tuple[Studio, Plan]:
+    """Return who makes images here. Raises CliError where nobody can."""
+    from ...actors.imaging import Plan as Planned  # noqa: PLC0415 - it loads the whole product
+    from .. import machine  # noqa: PLC0415 - as above
+
+    studio = machine.studio(full_home(os.environ, options.home))
+    plan = studio.choose(word_of(model, "-m", 200), backend)
+    if not isinstance(plan, Planned):
+        raise from_refusal(plan.model_dump())
+    return studio, plan
+
+
+def drawn(reach: Reach, studio: Studio, plan: Plan, prompt: str, flags: dict[str, Any]) -> dict[str, Any]:
+    """Have an image made and kept; return what ``--json`` says of it. Raises CliError.
+
+    ``flags``: the command's timeout and force, and target, where it goes (None: into the state home).
+    """
+    from ...lanes.pictures import kind_of  # noqa: PLC0415 - as above
+
+    options, target = reach.options, flags["target"]
+    if plan.backend == "codex":
+        data, facts = _by_job(reach, studio, plan, prompt, flags["timeout"])
+    else:
+        data, facts = _by_service(options, studio, plan, prompt, flags["timeout"])
     kind = kind_of(data)
     if kind is None:
         raise CliError("no_result", f"what {plan.backend} gave is no PNG, JPEG, GIF or WebP ({len(data)} bytes)", None)
     path = save(data, kind, target, options.home, force=flags["force"])
     if target is not None and path != target and not options.quiet:
         say(f"it is a {kind}, so it is not called {os.path.basename(target)}")  # noqa: PTH119 - no pathlib here
-    if options.json:
-        answer_json({"path": path, "format": kind, "bytes": len(data), "backend": plan.backend, **facts})
-    else:
-        answer(path)
+    return {"path": path, "format": kind, "bytes": len(data), "backend": plan.backend, **facts}
 
 
 def _words(words: tuple[str, ...], flags: dict[str, Any]) -> tuple[str, str | None]:
@@ -128,20 +151,18 @@ def _by_service(
 
 
 def _by_job(
-    options: Globals, studio: Studio, plan: Plan, prompt: str, timeout_s: float | None
+    reach: Reach, studio: Studio, plan: Plan, prompt: str, timeout_s: float | None
 ) -> tuple[bytes, dict[str, Any]]:
     from ...actors.imaging import drawn_by_codex, newest_image  # noqa: PLC0415 - as above
     from ...lanes.pictures import codex_task  # noqa: PLC0415 - as above
 
     folder = os.path.realpath(tempfile.mkdtemp(prefix="osrc-image-"))
-    reach = Reach(options)
     began = time.time()
     try:
         given = {"lane": "codex", "cwd": folder, "timeout": timeout_s or max(JOB_S, studio.timeout_s)}
-        job = crewing.run_job(reach, crewing.request_of(options, "edit", codex_task(prompt), **given))
+        job = crewing.run_job(reach, crewing.request_of(reach.options, "edit", codex_task(prompt), **given))
         data = newest_image(folder, began) or drawn_by_codex(os.environ, began)
     finally:
-        reach.close()
         shutil.rmtree(folder, ignore_errors=True)
     job_id, state = str(job.get("job_id")), str(job.get("state"))
     if data is None:
