@@ -6,7 +6,7 @@ import os
 import shutil
 import tempfile
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import click
 
@@ -25,7 +25,8 @@ from ..task import checked, read_task
 if TYPE_CHECKING:
     from ...actors.imaging import Plan, Studio
 
-BACKENDS = ("codex", "gemini", "openrouter")
+Backend = Literal["codex", "gemini", "openrouter"]
+BACKENDS = get_args(Backend)
 _TASK_FORM = 2
 JOB_S = 600.0
 """Codex needs a turn around the image, and minutes for it."""
@@ -66,7 +67,7 @@ def image(options: Globals, /, words: tuple[str, ...], **flags: Any) -> None:  #
         answer(facts["path"])
 
 
-def chosen(options: Globals, model: str | None, backend: str | None) -> tuple[Studio, Plan]:
+def chosen(options: Globals, model: str | None, backend: Backend | None) -> tuple[Studio, Plan]:
     """Return who makes images here. Raises CliError where nobody can."""
     from ...actors.imaging import Plan as Planned  # noqa: PLC0415 - it loads the whole product
     from .. import machine  # noqa: PLC0415 - as above

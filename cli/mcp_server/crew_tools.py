@@ -66,8 +66,8 @@ def _opinion(server: MCPServer, desk: Desk) -> None:
 
         Returns an errand's id at once; wait and result take it.
         """
-        given = {"models": ",".join(models) if models else None, "panel": panel, "judge": judge, "no_judge": no_judge}
-        given |= {"judge_anyway": False, "effort": effort, "cwd": cwd, "timeout": timeout_s}
+        given: dict[str, Any] = {"judge_anyway": False, "effort": effort, "cwd": cwd, "timeout": timeout_s}
+        given |= {"models": ",".join(models) if models else None, "panel": panel, "judge": judge, "no_judge": no_judge}
 
         def work(reach: Reach) -> dict[str, Any]:
             text, form = task_text(question), opinions.contract_of(contract)

@@ -16,6 +16,7 @@ from pydantic import ValidationError
 from ... import __version__
 from ..discreet import discreet
 from . import after_tools, change_tools, crew_tools, guide, job_tools, look_tools, loop_tools, session_tools
+from .asking import sentence
 from .desk import Desk
 from .wire import speak
 
@@ -78,7 +79,7 @@ def sentence_of(name: str, cause: BaseException | None) -> str | None:
     if isinstance(cause, ToolError):
         return str(cause)
     if not isinstance(cause, ValidationError):
-        return None
+        return sentence(cause) if isinstance(cause, Exception) else None
     wrong = [f"{'.'.join(map(str, one['loc'])) or 'it'}: {one['msg']}" for one in cause.errors()[:NAMED]]
     more = f"; and {cause.error_count() - NAMED} more" if cause.error_count() > NAMED else ""
     return discreet(f"Arguments of {name} that don't fit (usage). {'; '.join(wrong)}{more}")[:2000]
