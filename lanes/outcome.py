@@ -44,6 +44,7 @@ FAILURE_WORDS: Mapping[FailureKind, str] = {
     FailureKind.OUTPUT_LIMIT: "the answer hit the output token limit",
     FailureKind.INTERRUPTED: "the delegate was interrupted",
     FailureKind.LAUNCH: "the delegate could not be started",
+    FailureKind.CONTENDED: "another start of the same CLI held what it needs",
     FailureKind.TASK: "the delegate failed",
 }
 
