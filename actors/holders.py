@@ -111,20 +111,6 @@ def knock(holder: HolderRecord | None, op: str, **fields: object) -> bool:
     return True
 
 
-def ask_holder(holder: HolderRecord, op: str, *, timeout_s: float = 5.0) -> Mapping[str, object] | None:
-    """Return a holder's answer, or None. Blocks."""
-    with contextlib.suppress(OSError, ValueError), socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as made:
-        made.settimeout(timeout_s)
-        made.connect(holder.socket)
-        made.sendall(json.dumps({"token": holder.token, "op": op}).encode() + b"\n")
-        data = b""
-        while not data.endswith(b"\n") and (piece := made.recv(65536)):
-            data += piece
-        answer = json.loads(data)
-        return answer if isinstance(answer, dict) else None
-    return None
-
-
 def end_session(session_id: str, delegate: Identity | None, holder: Identity | None, grace_s: float) -> tuple[int, ...]:
     """End what is left of a session: the delegate's tree, then its holder. Blocks. Returns the pids that stayed."""
     survivors = end_tree(session_id, delegate, holder, grace_s)
