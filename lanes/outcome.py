@@ -160,11 +160,6 @@ def judge(  # noqa: PLR0913 - the facts of a case, all keyword-only but two
     return next(rule.then(case) for rule in RULES if rule.when(case))
 
 
-def rule_for(case: Case) -> Rule:
-    """Return the rule that decides ``case``."""
-    return next(rule for rule in RULES if rule.when(case))
-
-
 def _verdict(case: Case, state: JobState, outcome: str, reason: str | None) -> Verdict:
     cut = clip(" ".join(reason.split()), REASON_CHARS) if reason else None
     return Verdict(state=state, exit=EXIT_CODES[state], reason=cut, outcome=outcome, note=_note(case))
