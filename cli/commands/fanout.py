@@ -14,7 +14,7 @@ from .. import exit_codes, groups
 from ..fanout_sources import members, refuse_unusable
 from ..groups import Group
 from ..interrupts import heard
-from ..options import Command, Duration, Globals, Whole, task_options
+from ..options import Command, Duration, Globals, Whole, check_options, task_options
 from ..options import Group as GroupCommand
 from ..output import answer, answer_json, flush, is_terminal, may_colour, say, terminal_width
 from ..reach import Reach
@@ -89,6 +89,7 @@ def member_options(function: Callable[..., Any]) -> Callable[..., Any]:
 @click.option("--verb", type=click.Choice(VERBS), default="run", help="What members may do (default: run).")
 @click.option("--skip-refused", is_flag=True, help="Start the others where some members are refused.")
 @click.option("--wait", "waits", is_flag=True, help="Wait for the end of all, as fanout wait does.")
+@check_options
 @task_options
 @click.pass_context
 def fanout(context: click.Context, /, **flags: Any) -> int | None:  # noqa: ANN401 - click's values
