@@ -45,6 +45,7 @@ from .kept_request import keepable
 from .loop_folder import PLAN, REQUEST, RUBRIC, LoopFolder
 from .loop_names import Decree
 from .loop_requests import everyone
+from .purse import HINT
 from .redaction import clean
 from .services import Services
 
@@ -127,6 +128,8 @@ class LoopDesk:
             if isinstance(plan, Plan):
                 if not plan.gate_open:
                     return self._shut(request)
+                if plan.budget is not None:
+                    return Refused(code=RefusalCode.BUDGET_SPENT, message=f"the budget: {plan.budget}", hint=HINT)
                 plans.append((name, plan))
         return plans
 
