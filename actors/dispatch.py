@@ -137,9 +137,9 @@ class Dispatcher:
         self.services = services
         self.activity = Activity()
         self._book = book
-        self._sessions = SessionDesk(services, book)
+        self.sessions = SessionDesk(services, book)
         self.jobs = JobDesk(services, book)
-        self._loops = LoopDesk(services, self.jobs)
+        self._loops = LoopDesk(services, self.jobs, self.sessions)
         self._groups = GroupDesk(services, self.jobs.draft, self.jobs.preview)
         self._socket = socket
         self._max_jobs = max_jobs
@@ -200,7 +200,7 @@ class Dispatcher:
             case LoopStart() | LoopCancel() | LoopResume():
                 yield self._loops.answer(command)
             case SessionStart() | SessionSend() | SessionSteer() | SessionRelaunch() | SessionStop() | ViewSessions():
-                yield self._sessions.answer(command)
+                yield self.sessions.answer(command)
             case JobTellOutcome():
                 yield self._told(command)
             case HistoryImport():
@@ -224,7 +224,7 @@ class Dispatcher:
         """Return how many jobs and loops have not ended, and how many sessions are in the middle of something."""
         with Reader(self.services.home.database) as reader:
             looping = len(live_loops(reader))
-        return sum(self._live()) + self._sessions.live() + looping
+        return sum(self._live()) + self.sessions.live() + looping
 
     def _live(self) -> tuple[int, int]:
         with Reader(self.services.home.database) as reader:
