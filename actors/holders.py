@@ -16,7 +16,6 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Mapping
 from pathlib import Path
 
 from ..messages.job import Identity
@@ -109,20 +108,6 @@ def knock(holder: HolderRecord | None, op: str, **fields: object) -> bool:
     finally:
         made.close()
     return True
-
-
-def ask_holder(holder: HolderRecord, op: str, *, timeout_s: float = 5.0) -> Mapping[str, object] | None:
-    """Return a holder's answer, or None. Blocks."""
-    with contextlib.suppress(OSError, ValueError), socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as made:
-        made.settimeout(timeout_s)
-        made.connect(holder.socket)
-        made.sendall(json.dumps({"token": holder.token, "op": op}).encode() + b"\n")
-        data = b""
-        while not data.endswith(b"\n") and (piece := made.recv(65536)):
-            data += piece
-        answer = json.loads(data)
-        return answer if isinstance(answer, dict) else None
-    return None
 
 
 def end_session(session_id: str, delegate: Identity | None, holder: Identity | None, grace_s: float) -> tuple[int, ...]:

@@ -44,6 +44,7 @@ FAILURE_WORDS: Mapping[FailureKind, str] = {
     FailureKind.OUTPUT_LIMIT: "the answer hit the output token limit",
     FailureKind.INTERRUPTED: "the delegate was interrupted",
     FailureKind.LAUNCH: "the delegate could not be started",
+    FailureKind.CONTENDED: "another start of the same CLI held what it needs",
     FailureKind.TASK: "the delegate failed",
 }
 
@@ -157,11 +158,6 @@ def judge(  # noqa: PLR0913 - the facts of a case, all keyword-only but two
         breach=breach,
     )
     return next(rule.then(case) for rule in RULES if rule.when(case))
-
-
-def rule_for(case: Case) -> Rule:
-    """Return the rule that decides ``case``."""
-    return next(rule for rule in RULES if rule.when(case))
 
 
 def _verdict(case: Case, state: JobState, outcome: str, reason: str | None) -> Verdict:
