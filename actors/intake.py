@@ -43,6 +43,7 @@ from .job_tree import own_tree
 from .limit_book import LimitBook, admit
 from .model_book import ModelBook
 from .own_servers import with_own_servers
+from .purse import Weigh
 from .withholding import asked_by_servers, said_of, withhold
 from .work_tree import Guard, guard_for, project_of
 from .worktrees import Planned
@@ -140,12 +141,19 @@ def preview(  # noqa: PLR0913  as above
     *,
     models: ModelBook | None = None,
     limits: LimitBook | None = None,
+    weigh: Weigh | None = None,
 ) -> Plan | Refused:
-    """Return what ``draft`` would come to, with the gate's verdict, be it a refusal. Changes nothing at all."""
+    """Return what ``draft`` would come to, with the gate's and the budget's verdict, be it a refusal.
+
+    Changes nothing at all.
+    """
     found = _decide(request, home, registry, random, models, limits)
     if isinstance(found, Refused):
         return found
     plan = with_verdict(found.plan, found.dispatch)
+    if weigh is not None:
+        why = weigh(found.billing.kind, found.resolved.model, found.prompt, found.settings)
+        plan = plan.model_copy(update={"budget": why})
     return (_empty(found) if plan.gate_open else None) or plan
 
 

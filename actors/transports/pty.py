@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import os
 import socket
-import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -20,7 +19,8 @@ from ...lanes.screens.rules import RULES, ScreenRules, dotted, rules_for, versio
 from .conduct import ASKING, Conduct, Pace
 from .engine import Stage
 from .pty_process import TerminalProcess, spawn, unread
-from .records import Record, record_for
+from .recorded import record_for
+from .records import Record
 from .terminal import COLUMNS, MOMENT, ROWS, Terminal
 from .transcript import TurnText
 from .version import VersionAsked
@@ -81,7 +81,7 @@ class PtyEngine:
         self.pid = self._process.pid
         if (named := (launch.get("options") or {}).get("conversation")) is not None:
             self._stage.emit({"type": "start", "conversation": str(named)})
-        self._record = record_for(self._cli, env, str(launch["cwd"]), self.pid, time.time())
+        self._record = record_for(self._cli, env, self.pid, None if named is None else str(named))
         if self._version is None:
             self._asked = VersionAsked(self._loop, launch["argv"][0], env, self._told_version)
         else:
@@ -254,9 +254,10 @@ class PtyEngine:
             return
         start = 0
         for end in MOMENT.finditer(data):
-            self._terminal.feed(data[start : end.end()])
-            start = end.end()
-            self._look()
+            if end.end() > start:
+                self._terminal.feed(data[start : end.end()])
+                start = end.end()
+                self._look()
         self._terminal.feed(data[start:])
 
     def _hung_up(self) -> None:

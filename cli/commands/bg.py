@@ -11,7 +11,7 @@ from ..errors import CliError
 from ..options import Command, Globals, check_options, task_options
 from ..output import answer, answer_json, flush, say
 from ..reach import Reach
-from ..render.plan import banner, disclosure, plan_lines
+from ..render.plan import banner, disclosure, plan_lines, would_begin
 from ..submit import Reply, job_request, submit
 from ..task import read_task
 from ..unwatched import supervise
@@ -82,11 +82,11 @@ def _stay(reach: Reach, job_id: str) -> None:
 
 
 def show_plan(options: Globals, reply: Reply) -> int:
-    """Print a dry run's plan; exit code 1 where the gate would refuse it."""
+    """Print a dry run's plan; exit code 1 where the gate or the budget would refuse it."""
     plan = reply.get("plan") or {}
     if options.json:
         answer_json({"plan": plan})
     else:
         for line in plan_lines(plan):
             answer(line)
-    return 0 if plan.get("gate_open", True) else exit_codes.REFUSED
+    return 0 if would_begin(plan) else exit_codes.REFUSED
