@@ -335,7 +335,7 @@ def _plan(  # noqa: PLR0913, PLR0917  the parts of one draft
         env_withheld=held,
         gate="",
         cost=(launch.billing or lane.billing).words,
-        notices=(*resolved.notices, *launch.notices, *(tree.notices if tree else ()), *said_of(held), *_checked(request)),
+        notices=(*resolved.notices, *launch.notices, *(tree.notices if tree else ()), *said_of(held), *_check(request)),
     )
     return Draft(
         request=request,
@@ -377,7 +377,7 @@ def _plan(  # noqa: PLR0913, PLR0917  the parts of one draft
     )
 
 
-def _checked(request: JobRequest) -> tuple[str, ...]:
+def _check(request: JobRequest) -> tuple[str, ...]:
     if request.check is None:
         return ()
     line = " ".join(request.check.split())[:200]

@@ -46,8 +46,9 @@ def check_in_background(  # noqa: PLR0913, PLR0917  what a run depends on
 
 def _checked(folder: JobFolder, record: JobRecord, command: str, umask: int, stop: threading.Event) -> JobChecked:
     changed = _changed(folder, record, command)
-    request = folder.read_request() or {}
-    environment = decode_environment(str(request.get("environment") or "")) | {"PWD": record.cwd}
+    request = folder.read_request()
+    kept = request.get("environment") if isinstance(request, dict) else None
+    environment = decode_environment(str(kept or "")) | {"PWD": record.cwd}
     wanted = Check(command, record.cwd, environment, record.check_timeout_s, umask)
     return told(run_check(folder.path / RUN, wanted, stop), changed)
 
