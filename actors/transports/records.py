@@ -11,6 +11,7 @@ import os
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from ...state.flags import NOFOLLOW, READ
 from .engine import SessionEvent
 
 _POLL_S = 0.2
@@ -134,11 +135,12 @@ class Tail:
     def lines(self) -> list[bytes]:
         """What came since, at most a megabyte."""
         try:
-            descriptor = os.open(self._path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+            descriptor = os.open(self._path, READ | NOFOLLOW)
         except OSError:
             return []
         try:
-            data = os.pread(descriptor, _PIECE, self._at)
+            os.lseek(descriptor, self._at, os.SEEK_SET)
+            data = os.read(descriptor, _PIECE)
         except OSError:
             return []
         finally:
@@ -170,7 +172,7 @@ def squeezed(text: str) -> str:
 def read_json(path: str) -> dict[str, Any] | None:
     """A small JSON object, or None."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        descriptor = os.open(path, READ | NOFOLLOW)
     except OSError:
         return None
     try:
@@ -186,5 +188,5 @@ def record_for(cli: str, env: Mapping[str, str], cwd: str, pid: int, since: floa
     """The record that a CLI keeps, where reading it is known."""
     if cli != "claude":
         return None
-    home = env.get("CLAUDE_CONFIG_DIR") or os.path.join(env.get("HOME", "/"), ".claude")
+    home = env.get("CLAUDE_CONFIG_DIR") or os.path.join(env.get("HOME") or env.get("USERPROFILE") or "/", ".claude")
     return Record(home, cwd, pid, since)
