@@ -65,7 +65,8 @@ class WindowsProcess:
             raise EngineError(f"{argv[0]}: no console was had within {START_S:.0f} s")
         if self._failed is not None:
             raise EngineError(f"{argv[0]}: {self._failed}")
-        self.pid = int(self._child.child_pid)
+        started: Any = self._child
+        self.pid = int(started.child_pid)
 
     def _be_read(self, argv: list[str], cwd: str, size: tuple[int, int]) -> None:
         """Start it, and read until the end. An empty piece says that it came."""

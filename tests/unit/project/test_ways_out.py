@@ -33,6 +33,7 @@ KNOWN = {
     "actors/rehearsal_turn.py": ({"subprocess.Popen"}, "takes a permit"),
     # The shim, and what runs inside a delegate that was let through.
     "actors/shim.py": ({"os.fork", "os.execve"}, "only what spawn asked for"),
+    "actors/plain_keeper.py": ({"subprocess.Popen"}, "as in check_keeper.py"),
     "actors/check_run.py": ({"subprocess.Popen"}, "the keeper of a check, which is a command of the person's own"),
     "actors/check_keeper.py": ({"subprocess.Popen"}, "that command, on this machine; no work goes to a lane by it"),
     "actors/holder_main.py": ({"os.fork"}, "leaves its caller's session; whoever starts a holder needs a permit"),
