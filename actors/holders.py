@@ -190,24 +190,6 @@ def _say_at_port(port: int, token: str, said: Mapping[str, object]) -> None:
         made.recv(1)  # closed at once, what was said might be lost with the connection
 
 
-def ask_holder(holder: HolderRecord, op: str, *, timeout_s: float = 5.0) -> Mapping[str, object] | None:
-    """Return a holder's answer, or None. Blocks."""
-    port = loopback.door_port(holder.socket)
-    with contextlib.suppress(OSError, ValueError):
-        made = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) if port is None else _connect(port, holder.token)
-        with made:
-            made.settimeout(timeout_s)
-            if port is None:
-                made.connect(holder.socket)
-            made.sendall(_line({"token": holder.token, "op": op} if port is None else {"op": op}))
-            data = b""
-            while not data.endswith(b"\n") and (piece := made.recv(65536)):
-                data += piece
-        answer = json.loads(data)
-        return answer if isinstance(answer, dict) else None
-    return None
-
-
 def _line(said: Mapping[str, object]) -> bytes:
     return json.dumps(said).encode() + b"\n"
 

@@ -97,7 +97,8 @@ class SessionDesk:
         home, lanes, models = self.services.home, self._book.registry(), self.services.models
         limits = self.services.limits
         if dry_run:
-            return planned(preview_session(request, home, lanes, models=models, limits=limits))
+            weigh = self.services.purse.weighing()
+            return planned(preview_session(request, home, lanes, models=models, limits=limits, weigh=weigh))
         draft = draft_session(request, home, lanes, models=models, limits=limits)
         if not isinstance(draft, Refused):
             draft = self.services.admission.admit(draft.settings) or draft

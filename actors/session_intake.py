@@ -41,6 +41,7 @@ from .limit_book import LimitBook, refusal
 from .model_book import ModelBook
 from .notices import notices_path
 from .own_servers import with_own_servers
+from .purse import Weigh
 from .recheck import SESSION_VERB, keep
 from .session_before import Before, before
 from .session_joining import keep_join
@@ -106,17 +107,24 @@ def draft_session(
     return replace(found, permit=permit, plan=plan)
 
 
-def preview_session(
+def preview_session(  # noqa: PLR0913  all that is known of this machine
     request: SessionRequest,
     home: Home,
     registry: Registry,
     *,
     models: ModelBook | None = None,
     limits: LimitBook | None = None,
+    weigh: Weigh | None = None,
 ) -> Plan | Refused:
-    """Return what ``draft_session`` would come to, with the gate's verdict. Changes nothing at all."""
+    """Return what ``draft_session`` would come to, with the gate's and the budget's verdict. Changes nothing at all."""
     found = _decide(request, home, registry, models, limits)
-    return found if isinstance(found, Refused) else with_verdict(found.plan, found.dispatch)
+    if isinstance(found, Refused):
+        return found
+    plan = with_verdict(found.plan, found.dispatch)
+    if weigh is None or request.task is None:
+        return plan
+    why = weigh(found.billing.kind, found.resolved.model, request.task, found.settings)
+    return plan.model_copy(update={"budget": why})
 
 
 def _decide(  # noqa: C901, PLR0911 - one refusal after the other

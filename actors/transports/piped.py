@@ -37,6 +37,7 @@ class PipedEngine:
         self._log_at = 0
         """Bytes of ``err.log`` that were seen."""
         self._listening = False
+        self._sent_at = 0.0
 
     @property
     def pid(self) -> int | None:
@@ -52,6 +53,7 @@ class PipedEngine:
     def send(self, number: int, text: str) -> None:
         """Begin a turn."""
         self._talk.send(number, text)
+        self._sent_at = self._stage.loop.now()
         self._flush(number)
         if self._talk.listens and not self._listening:
             self._listening = True
@@ -92,6 +94,8 @@ class PipedEngine:
         for line in self._log.split(self._log_piece()):
             if isinstance(line, bytes):
                 self._talk.logged(clean_line(line))
+        if self._talk.turn:
+            self._talk.waited(self._stage.loop.now() - self._sent_at)
         self._flush()
         self._listening = self._talk.turn != 0
         if self._listening:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import os
 import socket
-import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -21,7 +20,8 @@ from ...state.flags import CLOEXEC, NOFOLLOW
 from .conduct import ASKING, Conduct, Pace
 from .engine import Stage
 from .pty_process import TerminalProcess, spawn, unread
-from .records import Record, record_for
+from .recorded import record_for
+from .records import Record
 from .terminal import COLUMNS, MOMENT, ROWS, Terminal
 from .transcript import TurnText
 from .version import Asked, ask_version
@@ -85,7 +85,7 @@ class PtyEngine:
             self._terminal.resize(self._columns, self._rows)
         if (named := (launch.get("options") or {}).get("conversation")) is not None:
             self._stage.emit({"type": "start", "conversation": str(named)})
-        self._record = record_for(self._cli, env, str(launch["cwd"]), self.pid, time.time())
+        self._record = record_for(self._cli, env, self.pid, None if named is None else str(named))
         if self._version is None:
             plain = bool(launch.get("plain"))
             self._asked = ask_version(self._loop, launch["argv"][0], env, self._told_version, plain=plain)
@@ -261,9 +261,10 @@ class PtyEngine:
             return
         start = 0
         for end in MOMENT.finditer(data):
-            self._terminal.feed(data[start : end.end()])
-            start = end.end()
-            self._look()
+            if end.end() > start:
+                self._terminal.feed(data[start : end.end()])
+                start = end.end()
+                self._look()
         self._terminal.feed(data[start:])
 
     def _hung_up(self) -> None:

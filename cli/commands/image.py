@@ -19,10 +19,11 @@ from ..output import answer, answer_json, say
 from ..place import current_folder, full_home
 from ..reach import Reach
 from ..render.plain import one_line
-from ..submit import agrees, word_of
+from ..submit import agrees, environment, word_of
 from ..task import checked, read_task
 
 if TYPE_CHECKING:
+    from ...actors.gate import Passed
     from ...actors.imaging import Plan, Studio
 
 BACKENDS = ("codex", "gemini", "openrouter")
@@ -59,6 +60,8 @@ def image(options: Globals, /, words: tuple[str, ...], **flags: Any) -> None:  #
     plan = studio.choose(word_of(flags["model"], "-m", 200), flags["backend"])
     if not isinstance(plan, Planned):
         raise from_refusal(plan.model_dump())
+    if flags["dry_run"]:
+        _weighed(options, plan)
     _told(options, plan, dry=flags["dry_run"])
     if flags["dry_run"]:
         return
@@ -74,6 +77,20 @@ def image(options: Globals, /, words: tuple[str, ...], **flags: Any) -> None:  #
         answer_json({"path": path, "format": kind, "bytes": len(data), "backend": plan.backend, **facts})
     else:
         answer(path)
+
+
+def _weighed(options: Globals, plan: Plan) -> None:
+    """Refuse on a dry run what a budget would refuse. Without any budget nobody is asked."""
+    from .. import machine  # noqa: PLC0415 - as above
+
+    known = machine.settings()
+    if plan.backend == "codex" or (known.number("budget_day") is None and known.number("budget_job") is None):
+        return
+    reach = Reach(options)
+    try:
+        _ask_budget(reach, plan)
+    finally:
+        reach.close()
 
 
 def _words(words: tuple[str, ...], flags: dict[str, Any]) -> tuple[str, str | None]:
@@ -115,13 +132,46 @@ def _by_service(
         permit = studio.pass_gate(plan, prompt, subject, folder, cloud_ack=True)
         if isinstance(permit, Refused):
             raise from_refusal(permit.model_dump())
+    reach = Reach(options)
+    try:
+        _ask_budget(reach, plan)
+        return _asked(options, studio, permit, plan, prompt, timeout_s, reach)
+    finally:
+        reach.close()
+
+
+def _asked(  # noqa: PLR0913, PLR0917 - what it is about
+    options: Globals, studio: Studio, permit: Passed, plan: Plan, prompt: str, timeout_s: float | None, reach: Reach
+) -> tuple[bytes, dict[str, Any]]:
+    from ...actors.image_books import row_of  # noqa: PLC0415 - as above
+    from ...messages.refusals import Refused  # noqa: PLC0415 - as above
+
     if permit.disclosure:
         say("\n  ".join(one_line(line, 1000) for line in permit.disclosure[: 1 if options.quiet else None]))
-    answered = studio.ask(permit, plan, prompt, timeout_s)
+    answered: Any = None
+    try:
+        answered = studio.ask(permit, plan, prompt, timeout_s)
+    finally:  # one that was interrupted may have been paid for, too
+        row = row_of(permit.subject, plan.backend, plan.lane.name, plan.model, answered, time.time())
+        _keep(reach, row.model_dump())
     if isinstance(answered, Refused):
         raise from_refusal(answered.model_dump())
     cost = {"cash_usd": answered.usd, "measured": answered.usd is not None}
     return answered.data or b"", {"model": plan.model, "lane": plan.lane.name, "job_id": None, "cost": cost}
+
+
+def _ask_budget(reach: Reach, plan: Plan) -> None:
+    """Refuse what a money budget has no room for. Codex needs none of this: its job asks by itself."""
+    paid = "metered" if plan.backend == "openrouter" else "unknown"
+    reach.request({"kind": "budget.ask", "paid": paid, "model": plan.model, "environment": environment()})
+
+
+def _keep(reach: Reach, row: dict[str, Any]) -> None:
+    """Have an image's row in the ledger. One that can't be had costs nobody the image."""
+    try:
+        reach.request({"kind": "history.import", "source": "osrc image", "runs": [row]})
+    except CliError as error:
+        say(f"it is not in the ledger (osrc tab): {one_line(error.message, 300)}")
 
 
 # --- Codex, in a job

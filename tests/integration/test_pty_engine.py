@@ -228,6 +228,26 @@ def test_a_turn_is_not_over_before_its_answer_is_written_down(stage):
     assert ends(tui)[0]["text"] == "The whole answer."
 
 
+def test_a_turn_that_no_picture_shows_is_told_by_its_answer(stage):
+    tui = stage({"unseen": True}, answered_s=0.1).start()
+    tui.engine.send(1, "first\nsecond")
+    assert tui.settled(1) == "turn-started"
+    tui.run_until(lambda: ends(tui))
+    assert "Answer 1." in ends(tui)[0]["text"]
+
+
+def test_an_answer_that_comes_after_a_send_was_given_up_still_ends_its_turn(stage, tmp_path):
+    held = tmp_path / "answer"
+    tui = stage({"unseen": True, "held": str(held)}, answered_s=0.1, turn_s=0.2).start()
+    tui.engine.send(1, "first")
+    assert tui.settled(1) == "unverified"
+    assert ends(tui) == []
+    held.touch()
+    tui.run_until(lambda: ends(tui))
+    assert "Answer 1." in ends(tui)[0]["text"]
+    assert tui.deliveries(1)[-1] == "unverified"  # what was said stays
+
+
 def test_the_model_is_switched_through_the_picker_for_this_session_only(stage):
     tui = stage({"record": True}).start()
     tui.engine.set_model(1, "fable")
