@@ -122,6 +122,14 @@ def terminal_width(descriptor: int) -> int:
         return 80
 
 
+def terminal_height() -> int:
+    """Return the lines of the terminal that stdout is; 24 where it does not say."""
+    try:
+        return os.get_terminal_size(1).lines or 24
+    except OSError:
+        return 24
+
+
 def output_width() -> int | None:
     """Return the columns of the terminal that stdout is; None is a pipe, where nothing need be cut."""
     return terminal_width(1) if is_terminal(sys.stdout) else None

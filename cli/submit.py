@@ -21,6 +21,7 @@ _LANE_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789_.:-")
 _LANE_LIMIT = 64
 _AGENT = "acp:"
 _COMMAND_LIMIT = 500
+_CHECK_LIMIT = 10_000
 _GONE_S = 2.0
 _ATTEMPTS = 9
 """How many supervisors in a row may leave instead of taking a job, over some ten seconds."""
@@ -41,6 +42,7 @@ def job_request(options: Globals, verb: str, task: str, flags: dict[str, Any]) -
         "tier": flags["tier"],
         "cwd": folder_of(flags["cwd"]),
         "timeout_s": flags["timeout"],
+        **_check(flags),
         "label": word_of(flags["label"], "--label", 80),
         "allow_downgrade": flags["allow_downgrade"] or None,
         "worktree": flags["worktree"],
@@ -54,6 +56,16 @@ def job_request(options: Globals, verb: str, task: str, flags: dict[str, Any]) -
         "environment": environment(),
     }
     return {key: value for key, value in given.items() if value is not None}
+
+
+def _check(flags: dict[str, Any]) -> dict[str, Any]:
+    """Return the job's own check; a command that gives its jobs none (a loop, a crew) has no flag for it."""
+    line, bound = flags.get("job_check"), flags.get("job_check_timeout")
+    if line is not None and (not line.strip() or "\0" in line or len(line) > _CHECK_LIMIT):
+        raise click.UsageError(f"--check is empty, or longer than {_CHECK_LIMIT} characters.")
+    if line is None and bound is not None:
+        raise click.UsageError("--check-timeout is of a check: give --check CMD too.")
+    return {"check": line, "check_timeout_s": bound}
 
 
 def environment(**also: str) -> str:

@@ -14,7 +14,7 @@ from ..errors import CliError
 from ..following import terminal
 from ..groups import Group, either
 from ..looking import Job
-from ..options import Command, Globals, task_options
+from ..options import Command, Globals, check_options, task_options
 from ..output import say
 from ..place import open_regular
 from ..reach import Reach
@@ -32,6 +32,7 @@ _MEMBERS = ("task", "model", "lane", "effort", "tier", "label")
 @click.command(cls=Command)
 @click.argument("job_id", metavar="ID", shell_complete=complete_either)
 @click.option("--bg", "background", is_flag=True, help="Detach: print the job's id and return.")
+@check_options
 @task_options
 @click.pass_obj
 def retry(options: Globals, /, job_id: str, background: bool, **flags: Any) -> int:  # noqa: ANN401 - click's values
@@ -112,6 +113,8 @@ def _terms(flags: dict[str, Any], kept: dict[str, Any]) -> dict[str, Any]:
         if not terms[key] and not (key == "model" and moved) and not (key == "lane" and flags["model"]):
             terms[key] = kept.get(key)
     terms["timeout"] = flags["timeout"] or kept.get("timeout_s")
+    terms["job_check"] = flags["job_check"] or kept.get("check")
+    terms["job_check_timeout"] = flags["job_check_timeout"] or kept.get("check_timeout_s")
     terms["worktree"] = kept.get("worktree") if flags["worktree"] is None else flags["worktree"]
     terms["priority"] = flags["priority"] or kept.get("priority") or 0
     for key in ("allow_downgrade", "wait_limit"):

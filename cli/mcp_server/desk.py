@@ -43,6 +43,8 @@ _OPTIONS = {
     "label": None,
     "allow_downgrade": False,
     "trust_lane": None,
+    "job_check": None,
+    "job_check_timeout": None,
 }
 """The values of ``options.task_options`` where nothing is given."""
 

@@ -88,6 +88,9 @@ def _starting(server: MCPServer, desk: Desk) -> None:
         ] = None,
         skills: Annotated[list[str] | None, Field(description="Skills of the person's that it is given.")] = None,
         mcp_servers: Annotated[list[str] | None, Field(description="MCP servers of theirs that it is given.")] = None,
+        check: Annotated[
+            str | None, Field(description="A command run in its folder afterwards: only exit status 0 is a success.")
+        ] = None,
         dry_run: Annotated[bool, Field(description="Only say what would be run, and what it costs.")] = False,
     ) -> dict[str, Any]:
         """Hand a task to another AI coding tool on this machine. Returns the job's id at once; it runs on its own.
@@ -96,7 +99,7 @@ def _starting(server: MCPServer, desk: Desk) -> None:
         long, exploratory or risky work start a session instead: it can be read and steered as it goes.
         """
         given: dict[str, Any] = {"model": model, "lane": lane, "effort": effort, "cwd": cwd, "worktree": worktree}
-        given |= {"label": label, "timeout": timeout_s, "after": tuple(after or ())}
+        given |= {"label": label, "timeout": timeout_s, "after": tuple(after or ()), "job_check": check}
         grants = (("skills", skills), ("mcp", mcp_servers))
         given["grants"] = tuple(f"{kind}={','.join(names)}" for kind, names in grants if names)
         reply = await ask(desk.delegate, verb, task, given, dry_run=dry_run, continues=continues)

@@ -183,7 +183,7 @@ def test_another_refusal_is_said():
 def test_a_terminal_gets_the_table_drawn_anew(monkeypatch, capsys):
     monkeypatch.setattr(command, "is_terminal", lambda _: True)
     monkeypatch.setattr(command, "terminal_width", lambda _: 100)
-    monkeypatch.setattr(command, "_height", lambda: 5)
+    monkeypatch.setattr(command, "terminal_height", lambda: 5)
     command._frame(Globals(), [ROW] * 30, {})
     drawn = capsys.readouterr().out
     assert drawn.startswith("\x1b[H\x1b[2J")
