@@ -71,6 +71,8 @@ class LoopWork:
         home = self.services.home
         folder = LoopFolder.of(home, record.loop_id)
         if step.job_id is None or (home.job_dir(step.job_id).exists() and not self._is_known(step.job_id)):
+            if step.job_id is not None and self.desk.awaits(step.job_id):
+                return Launched(step.number, again=True)
             return Launched(step.number, renamed=new_job_id(time.time(), os.urandom(6)))
         try:
             common = self._common(record, folder)

@@ -30,7 +30,7 @@ def played(*words: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_a_slice_of_storms() -> None:
-    done = played("--faults", str(FAULTS), "--seed", "1", "--workers", "1")
+    done = played("--faults", str(FAULTS), "--seed", "1", "--real", "0", "--workers", "1")
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
     assert "supervisor killed in a call" in done.stdout
 
