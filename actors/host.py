@@ -12,11 +12,12 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from ..lanes.contract import Host, Lane, ProbeFacts, Readiness, ReadinessLevel
+from ..messages.paths import home_of
 from ..state.errors import StateError
 from ..state.settings import Settings
 from .redaction import named_so, remember
 from .secrets import named_secrets
-from .windows_argv import find_program
+from .windows_argv import APART, find_program, startable
 from .withholding import withhold
 
 VERSION_S = 20.0
@@ -109,8 +110,7 @@ def _which(name: str, path: str, environment: Mapping[str, str]) -> str | None:
 
 def _home(environment: Mapping[str, str]) -> str:
     """Return this caller's home folder."""
-    there = environment.get("USERPROFILE", "/") if os.name == "nt" else "/"
-    return environment.get("HOME", there)
+    return home_of(environment)
 
 
 def _programs(lane: Lane) -> tuple[str, ...]:
@@ -165,7 +165,7 @@ def run_quick(
     env = {name: value for name, value in environment.items() if not name.startswith("CLAUDE_CODE_")}
     try:
         done = subprocess.run(
-            argv,
+            startable(argv, env),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=errors,
@@ -174,6 +174,7 @@ def run_quick(
             timeout=within_s,
             check=False,
             start_new_session=True,
+            creationflags=APART,
         )
     except (OSError, ValueError, subprocess.TimeoutExpired):
         return None, None
