@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from .errors import CliError, NotSentError, SupervisorLostError, UnconfirmedError, from_refusal
+from .errors import CliError, NotSentError, SupervisorLostError, UnconfirmedError
 from .options import Globals
 from .place import CLOEXEC, current_folder, sendable_folder
 from .reach import Reach
@@ -68,12 +68,15 @@ def _check(flags: dict[str, Any]) -> dict[str, Any]:
     return {"check": line, "check_timeout_s": bound}
 
 
-def environment() -> str:
-    """Return this process's environment as base64 of NUL-joined ``NAME=value`` bytes."""
+def environment(**also: str) -> str:
+    """Return this process's environment, and ``also``, as base64 of NUL-joined ``NAME=value`` bytes."""
     if hasattr(os, "environb"):
         items = list(os.environb.items())
     else:
         items = [(os.fsencode(name), os.fsencode(value)) for name, value in os.environ.items()]
+    if also:
+        items = [row for row in items if os.fsdecode(row[0]) not in also]
+        items += [(os.fsencode(name), os.fsencode(value)) for name, value in also.items()]
     joined = b"\0".join([name + b"=" + value for name, value in items])
     return b2a_base64(joined, newline=False).decode("ascii")
 
@@ -213,11 +216,8 @@ def _submit(reach: Reach, request: dict[str, Any], *, dry_run: bool) -> Reply:
     spooled = _spool(reach.root, request)
     accepted = False
     try:
-        for reply in channel.exchange({"kind": "job.submit", "request": request, "dry_run": dry_run}):
-            if reply.get("kind") == "refused":
-                raise from_refusal(reply)
-            accepted = reply.get("kind") == "accepted"
-            return reply
+        reply = reach.request({"kind": "job.submit", "request": request, "dry_run": dry_run})
+        accepted = reply.get("kind") == "accepted"
     except NotSentError:
         raise
     except SupervisorLostError as error:
@@ -228,7 +228,7 @@ def _submit(reach: Reach, request: dict[str, Any], *, dry_run: bool) -> Reply:
     finally:
         if spooled is not None and not accepted:
             _remove(spooled)
-    raise CliError("internal", "the supervisor gave no answer")
+    return reply
 
 
 def _spool(root: str, request: dict[str, Any]) -> str | None:

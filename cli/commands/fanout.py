@@ -136,7 +136,7 @@ def _start(options: Globals, flags: dict[str, Any], tasks: tuple[str, ...]) -> i
     reply = submit_group(reach, request, dry_run=flags["dry_run"])
     if reply.get("kind") == "group_planned":
         return show_planned(options, reply)
-    return _accepted(options, reach, dict(reply["group"]), waits=flags["waits"])
+    return accepted(options, reach, dict(reply["group"]), waits=flags["waits"])
 
 
 def shared_task(flags: dict[str, Any]) -> str:
@@ -167,7 +167,8 @@ def show_planned(options: Globals, reply: dict[str, Any]) -> int:
 
 
 @heard()
-def _accepted(options: Globals, reach: Reach, group: Group, *, waits: bool) -> int:
+def accepted(options: Globals, reach: Reach, group: Group, *, waits: bool) -> int:
+    """Print a group that was taken, and with ``waits`` wait for its end; return the exit code."""
     group_id = str(group["group_id"])
     if options.json and not waits:
         answer_json(group)
@@ -253,10 +254,7 @@ def cancel(options: Globals, group_id: str, now: bool) -> int:
     Returns once the request is recorded; osrc fanout wait GID waits for the end.
     """
     reach = Reach(options)
-    group = groups.one_group(reach, group_id)
-    if not groups.ended(group):
-        body = {"kind": "fanout.cancel", "group_id": group["group_id"], "at_once": now}
-        group = dict(reach.request(body)["group"])
+    group = groups.cancel(reach, groups.one_group(reach, group_id), now=now)
     reach.close()
     if options.json:
         answer_json(group)
