@@ -183,7 +183,7 @@ class Job(LaunchingJob, MovingJob, ClosingJob):
 
     # --- messages
 
-    def receive(self, message: object) -> None:  # noqa: C901, PLR0912  one flat match
+    def receive(self, message: object) -> None:  # noqa: C901, PLR0912, PLR0915  one flat match
         """One flat match over what a job can be told."""
         if self._ended and not isinstance(message, FactsCommitted):
             self._leave_when_written(message)
