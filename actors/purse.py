@@ -76,7 +76,7 @@ class Purse:
             with self._lock:
                 why = self._why_not(budget, "", nano, kept, let) if budget.bounds else None
             let += 0 if why else kept
-            return None if why is None else f"it has no room: {why}"
+            return why
 
         return weigh
 
