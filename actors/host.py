@@ -66,7 +66,7 @@ def host_for(
         environment=environment,
         executables={name: os.path.abspath(found) if found else None for name, found in programs.items()},  # noqa: PTH100  no symlink may be resolved: a program may look at the name it was called by
         python=sys.executable,
-        home=_home(environment),
+        home=home_of(environment),
         is_root=hasattr(os, "geteuid") and os.geteuid() == 0,
         trust_folder=settings.flag("trust_folder"),
         platform=sys.platform,
@@ -106,11 +106,6 @@ def _which(name: str, path: str, environment: Mapping[str, str]) -> str | None:
     if os.name == "nt":
         return find_program(name, path, environment.get("PATHEXT", ""), os.path.isfile)
     return shutil.which(name, path=path)
-
-
-def _home(environment: Mapping[str, str]) -> str:
-    """Return this caller's home folder."""
-    return home_of(environment)
 
 
 def _programs(lane: Lane) -> tuple[str, ...]:
