@@ -26,7 +26,7 @@ from .gate import Passed
 from .tree import end_tree
 
 MAIN = Path(__file__).with_name("holder_main.py")
-START_S = 30.0
+START_S = 60.0
 SOCKET_LIMIT = 103
 """Longest socket path that every platform takes (macOS: 104 with its end)."""
 LEAVE_S = 3.0

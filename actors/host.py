@@ -19,11 +19,11 @@ from .secrets import named_secrets
 from .windows_argv import find_program
 from .withholding import withhold
 
-VERSION_S = 20.0
-"""Longest wait for a CLI's ``--version`` (opencode needs 4 s, gemini up to 7 s on two cores)."""
+VERSION_S = 60.0
+"""Longest wait for a CLI's ``--version`` (opencode needs 4 s, gemini up to 7 s on two cores that do nothing else)."""
 VERSION_LIMIT = 64 * 1024
 BRIDGE_TOKEN = "OSRC_CLAUDEX_TOKEN"  # noqa: S105  a name
-STATUS_S = 10.0
+STATUS_S = 30.0
 """Longest wait for a CLI to say whether somebody is signed in."""
 
 

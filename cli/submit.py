@@ -21,7 +21,7 @@ _LANE_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789_.:-")
 _LANE_LIMIT = 64
 _AGENT = "acp:"
 _COMMAND_LIMIT = 500
-_GONE_S = 2.0
+_GONE_S = 10.0
 _ATTEMPTS = 9
 """How many supervisors in a row may leave instead of taking a job, over some ten seconds."""
 

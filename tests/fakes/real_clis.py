@@ -62,7 +62,7 @@ class World:
     def osrc_home(self) -> Path:
         return self.root / "osrc"
 
-    def osrc(self, *words: str, timeout_s: float = 120, **environ: str) -> subprocess.CompletedProcess[str]:
+    def osrc(self, *words: str, timeout_s: float = 400, **environ: str) -> subprocess.CompletedProcess[str]:
         """Run ``osrc`` in the repository; stdin is empty."""
         return subprocess.run(
             [sys.executable, "-m", "outsourcerer", *words],
@@ -148,7 +148,7 @@ def world(root: Path, steps: list[dict[str, Any]]) -> Iterator[World]:
     assert left == [], f"processes left behind: {left}"
 
 
-def still_running(root: str, timeout_s: float = 30, but: tuple[str, ...] = ()) -> list[str]:
+def still_running(root: str, timeout_s: float = 120, but: tuple[str, ...] = ()) -> list[str]:
     """Command lines of processes whose environment names ``root``, once they have had time to leave.
 
     Those in which one of the words of ``but`` stands may stay.
