@@ -335,7 +335,7 @@ def _plan(  # noqa: PLR0913, PLR0917  the parts of one draft
         env_withheld=held,
         gate="",
         cost=(launch.billing or lane.billing).words,
-        notices=(*resolved.notices, *launch.notices, *(tree.notices if tree else ()), *said_of(held)),
+        notices=(*resolved.notices, *launch.notices, *(tree.notices if tree else ()), *said_of(held), *_check(request)),
     )
     return Draft(
         request=request,
@@ -375,6 +375,13 @@ def _plan(  # noqa: PLR0913, PLR0917  the parts of one draft
             trust_lane=request.trust_lane,
         ),
     )
+
+
+def _check(request: JobRequest) -> tuple[str, ...]:
+    if request.check is None:
+        return ()
+    line = " ".join(request.check.split())[:200]
+    return (f"its check, when the answer is in (at most {request.check_timeout_s:g} s): {line}",)
 
 
 def effective(environment: Mapping[str, str], settings: Settings, *, secrets: bool) -> dict[str, str]:

@@ -122,7 +122,7 @@ class SessionDesk:
 
     def _begin(self, draft: SessionDraft) -> Reply:
         request = draft.request
-        record, folder = create_session(draft, self.services.home, umask=self.services.umask)
+        record, folder = create_session(draft, self.services.home, umask=self.services.umask, road=self.services.road)
         folder.write_json(PLAN, draft.plan.model_dump(mode="json"))
         named = request.name is not None
         self.services.vigil.launched(draft.settings, draft.environment)
@@ -168,7 +168,13 @@ class SessionDesk:
         folder = SessionFolder(self.services.home.session_dir(record.session_id))
         attempt = record.attempt + 1
         write_launch(
-            folder, draft, self.services.home, attempt=attempt, first=record.given + 1, umask=self.services.umask
+            folder,
+            draft,
+            self.services.home,
+            attempt=attempt,
+            first=record.given + 1,
+            umask=self.services.umask,
+            road=self.services.road,
         )
         again = RelaunchSession(record.session_id, attempt, command.effort)
         self.services.vigil.launched(draft.settings, draft.environment)

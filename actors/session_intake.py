@@ -32,7 +32,7 @@ from .denylist import check_denied
 from .depth import check_depth
 from .folder_settings import check_folder
 from .gate import Dispatch, Passed, Scope, pass_gate
-from .holders import runtime_place
+from .holders import HolderRoad, runtime_place
 from .host import decode_environment, host_for
 from .intake import effective, settings_of, with_verdict
 from .intake_checks import as_utf8, check_cwd
@@ -127,12 +127,9 @@ def preview_session(  # noqa: PLR0913  all that is known of this machine
     return plan.model_copy(update={"budget": why})
 
 
-def _decide(  # noqa: C901, PLR0911, PLR0912 - one refusal after the other
+def _decide(  # noqa: C901, PLR0911 - one refusal after the other
     request: SessionRequest, home: Home, registry: Registry, models: ModelBook | None, limits: LimitBook | None
 ) -> SessionDraft | Refused:
-    if not hasattr(os, "fork"):
-        message = "sessions can't run on this system: it has no fork"
-        return Refused(code=RefusalCode.NO_SESSIONS, message=message, hint="use osrc in WSL, or give a job: osrc run")
     try:
         environment = decode_environment(request.environment)
         settings = settings_of(environment)
@@ -243,13 +240,14 @@ def plan_key(transport: str) -> str:
     return "pty" if transport == "tmux" else transport
 
 
-def create_session(
+def create_session(  # noqa: PLR0913 - by name
     draft: SessionDraft,
     home: Home,
     *,
     umask: int,
     now: float | None = None,
     random: Callable[[int], bytes] = os.urandom,
+    road: HolderRoad | None = None,
 ) -> tuple[SessionRecord, SessionFolder]:
     """Make the session's folder, its launch, and its first inbox entry. Raises StateError; then nothing is left.
 
@@ -267,7 +265,7 @@ def create_session(
             continue
     record = _record(draft, session_id, at)
     try:
-        write_launch(folder, draft, home, attempt=1, first=1, umask=umask, random=random)
+        write_launch(folder, draft, home, attempt=1, first=1, umask=umask, random=random, road=road)
         if draft.request.task is not None:
             entry = {"id": f"{session_id}:task", "op": "send", "text": draft.request.task}
             folder.prepare(1, entry)
@@ -287,6 +285,7 @@ def write_launch(  # noqa: PLR0913 - by name
     first: int,
     umask: int,
     random: Callable[[int], bytes] = os.urandom,
+    road: HolderRoad | None = None,
 ) -> None:
     """Write the files of a launch, what the gate asks again, and ``launch.json``.
 
@@ -296,6 +295,7 @@ def write_launch(  # noqa: PLR0913 - by name
     if draft.permit is None:
         raise PermissionError("this draft did not pass the gate")
     keep(folder, draft.dispatch, draft.permit)
+    road = road or HolderRoad()
 
     def placed(text: str) -> str:
         return text.replace("{job}", os.fspath(folder.path)) if launch.files else text
@@ -312,13 +312,16 @@ def write_launch(  # noqa: PLR0913 - by name
         "engine": launch.engine,
         "options": dict(launch.options),
         "first": first,
-        "socket": os.fspath(runtime_place(home, session_id)),
+        "socket": road.door(home, session_id),
+        "plain": road.plain,
         "token": random(16).hex(),
         "notices": os.fspath(notices_path(home, None)),
         "idle_s": draft.settings.number("session_idle") or 0.0,
         "not_before": not_before(draft, time.time()),
         "sys_path": _site_packages(),
     }
+    if launch.engine == "tmux":
+        told["tmux"] = f"{runtime_place(home, session_id)}.tmux"
     folder.write_json(LAUNCH, told)
     if launch.engine == "tmux":
         keep_join(folder, told)
