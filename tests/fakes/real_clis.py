@@ -100,6 +100,7 @@ def environment(root: Path, server: ModelServer) -> dict[str, str]:
         "OSRC_CLOUD_ACK": "1",
         "OSRC_FALLBACK": "0",  # each test is of one lane, and the others are there too
         "OSRC_FAILOVER_MAX": "0",
+        "OSRC_LOCAL_TIMEOUT": "60",  # the server is a thread of a test that may have to wait for its turn
         # Codex puts no helper into a home below the temporary folder, and behind a bubblewrap of the system's own
         # its sandbox needs one (seen: codex 0.171.0, bubblewrap 0.8.0): so the home must not be below it.
         "TMPDIR": str(root / "tmp"),
