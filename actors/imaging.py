@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from ..lanes import openrouter
-from ..lanes.catalog import Resolved
 from ..lanes.catalog.aliases import ALIASES
 from ..lanes.contract import Lane
 from ..lanes.pictures import KEYS, LANES, MODELS, MOST_BYTES, ORDER, Answer, Backend, base_of, call, is_model, kind_of
@@ -127,8 +126,8 @@ class Studio:
         if isinstance(lane, Refused):
             return lane
         model = word or (self._settings.text("gemini_image_api_id") if name == "gemini" else None) or MODELS[name]
-        denied = check_denied(Resolved(lane=lane.name, model=model, tier=lane.default_tier), self._settings)
-        if denied is not None:
+        known = known_models(self._models, self._registry.tiers(), self._settings)
+        if (denied := check_denied(lane.name, model, self._settings, known)) is not None:
             return denied
         if name == "codex":
             wanting = not_ready(lane, self._place())
