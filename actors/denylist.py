@@ -8,6 +8,8 @@ from ..messages.refusals import RefusalCode, Refused
 from ..state.settings import Settings
 
 SETTING = "model_denylist"
+_ANOTHER = "name another model: -m MODEL; osrc models lists them"
+_ONE = "name one that may be used: -m MODEL (a lane of your own: model = in its file)"
 
 
 def check_denied(lane: str, model: str | None, settings: Settings, known: Known | None = None) -> Refused | None:
@@ -41,5 +43,5 @@ def _refusal(found: Denied | None, settings: Settings) -> Refused | None:
     return Refused(
         code=RefusalCode.DENIED,
         message=f"{found.why}, and your denylist has {found.rule} ({settings.origin(SETTING)})",
-        hint="name another model: -m MODEL; osrc models lists them",
+        hint=_ANOTHER if found.known else _ONE,
     )

@@ -25,6 +25,8 @@ from .redaction import remember
 from .secrets import named_secrets
 
 TIMEOUT_S = 180.0
+_GEMINIS = "nano-banana"
+"""What Gemini's image models are called, whatever their ids are."""
 _BY_LANE: Mapping[str, Backend] = {"codex": "codex", "gemini": "gemini"}
 
 
@@ -127,7 +129,9 @@ class Studio:
             return lane
         model = word or (self._settings.text("gemini_image_api_id") if name == "gemini" else None) or MODELS[name]
         known = known_models(self._models, self._registry.tiers(), self._settings)
-        if (denied := check_denied(lane.name, model, self._settings, known)) is not None:
+        words = (_GEMINIS, model) if name == "gemini" else (model,)
+        denied = next((no for one in words if (no := check_denied(lane.name, one, self._settings, known))), None)
+        if denied is not None:
             return denied
         if name == "codex":
             wanting = not_ready(lane, self._place())

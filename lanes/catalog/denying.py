@@ -35,7 +35,9 @@ class Denied:
 
     rule: str
     why: str
-    """A sentence without its subject's rule: ``the model opus may be claude-opus-5``."""
+    """``the model opus may be claude-opus-5``."""
+    known: bool = True
+    """Whether a model was chosen at all."""
 
 
 def denied(rules: Sequence[str], lane: str, model: str | None, known: Known = _NOTHING) -> Denied | None:
@@ -66,7 +68,7 @@ def undecided(rules: Sequence[str], lane: str, known: Known = _NOTHING) -> Denie
     for rule in rules:
         word = _for_lane(rule, lane)
         if word is not None and (lane not in _VENDOR or _of_vendor(word, lane, known)):
-            return Denied(rule, f"what {lane} takes where no model is named is not known here")
+            return Denied(rule, f"what {lane} takes where no model is named is not known here", known=False)
     return None
 
 
