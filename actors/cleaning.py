@@ -198,7 +198,7 @@ def _forget_collections(services: Services) -> list[str]:
 
 
 def _forget_loops(services: Services) -> list[str]:
-    """Remove the folders of ended loops whose jobs are all gone."""
+    """Remove the folders of ended loops whose jobs and sessions are all gone."""
     place = services.home.loop_dir("x").parent
     said = []
     try:
@@ -218,8 +218,11 @@ def _is_gone(reader: Reader, known: Mapping[str, Any] | None) -> bool:
     """Whether nothing is left of a loop but what the journal says. One that had no job yet may still be resumed."""
     if known is None or known.get("end") is None:
         return False
-    jobs = [str(step["job_id"]) for step in known.get("steps") or () if step.get("job_id")]
-    return bool(jobs) and all(reader.record(job_id) is None for job_id in jobs)
+    steps = known.get("steps") or ()
+    jobs = [str(step["job_id"]) for step in steps if step.get("job_id")]
+    sessions = {str(step["session_id"]) for step in steps if step.get("session_id")}
+    there = any(reader.record(one) is not None for one in jobs) or any(reader.session(one) for one in sessions)
+    return bool(jobs or sessions) and not there
 
 
 def _remove(services: Services, go: list[JobRecord], sweep: _Sweep, sessions: tuple[str, ...] = ()) -> Refused | None:

@@ -45,7 +45,7 @@ from ..messages.commands import (
 from ..messages.facts import FACT, Entry
 from ..messages.fleet import ViewFleet
 from ..messages.group import FanoutRequest
-from ..messages.history import HistoryImport
+from ..messages.history import BudgetAsk, HistoryImport
 from ..messages.loop import LoopCancel, LoopResume, LoopStart
 from ..messages.refusals import RefusalCode, Refused
 from ..messages.replies import (
@@ -73,7 +73,7 @@ from ..state.identity import look
 from ..state.loops_reader import live_loops
 from ..state.queue_reader import paused
 from ..state.store import Reader
-from . import cleaning, fleet_watcher, heartbeat_desk, limit_commands, outcome_telling, queue_commands
+from . import cleaning, fleet_watcher, heartbeat_desk, image_books, limit_commands, outcome_telling, queue_commands
 from .advising import Place, Question, give
 from .base import Stop, ask, log
 from .group_desk import GroupDesk
@@ -137,9 +137,9 @@ class Dispatcher:
         self.services = services
         self.activity = Activity()
         self._book = book
-        self._sessions = SessionDesk(services, book)
+        self.sessions = SessionDesk(services, book)
         self.jobs = JobDesk(services, book)
-        self._loops = LoopDesk(services, self.jobs)
+        self._loops = LoopDesk(services, self.jobs, self.sessions)
         self._groups = GroupDesk(services, self.jobs.draft, self.jobs.preview)
         self._socket = socket
         self._max_jobs = max_jobs
@@ -200,11 +200,13 @@ class Dispatcher:
             case LoopStart() | LoopCancel() | LoopResume():
                 yield self._loops.answer(command)
             case SessionStart() | SessionSend() | SessionSteer() | SessionRelaunch() | SessionStop() | ViewSessions():
-                yield self._sessions.answer(command)
+                yield self.sessions.answer(command)
             case JobTellOutcome():
                 yield self._told(command)
             case HistoryImport():
                 yield outcome_telling.keep_history(command, self.services)
+            case BudgetAsk():
+                yield image_books.ask_budget(command, self.services.purse)
             case ViewAdvice():
                 yield self._advice(command)
             case ViewFleet():
@@ -222,7 +224,7 @@ class Dispatcher:
         """Return how many jobs and loops have not ended, and how many sessions are in the middle of something."""
         with Reader(self.services.home.database) as reader:
             looping = len(live_loops(reader))
-        return sum(self._live()) + self._sessions.live() + looping
+        return sum(self._live()) + self.sessions.live() + looping
 
     def _live(self) -> tuple[int, int]:
         with Reader(self.services.home.database) as reader:

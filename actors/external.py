@@ -280,7 +280,7 @@ class _Watch:
 
 
 def _deliver(watch: _Watch, text: str, sleep: Callable[[float], None]) -> Receipt:
-    send = Send()
+    send = Send(text=text)
     while not send.ended:
         send, actions = advance(send, watch.look(), POLICY)
         for action in actions:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ..lanes.advice.failover import Case, Hop, Stop
+from ..lanes.advice.failover import Case, Hop, Stop, next_hop
 from ..lanes.advice.handoff import handed_over
 from ..lanes.catalog import Resolved
 from ..lanes.outcome import FAILURE_WORDS
@@ -83,6 +83,8 @@ def find_hop(services: Services, record: JobRecord, outcome: str, limit_until: f
     except (ValueError, StateError) as error:
         return HopFound(why=f"not tried elsewhere: {error}")
     case = case_of(record, request, kind, settings)
+    if kind is FailureKind.CONTENDED:
+        return _once_more(next_hop(case, ()), services, record, request, folder, outcome)
     ways = Ways(
         case,
         registry=services.registry(),
@@ -102,6 +104,20 @@ def find_again(services: Services, record: JobRecord) -> HopFound:
         return HopFound(why="the task is not kept with this job (it may have held a secret value): osrc run asks anew")
     hop = Hop(lane=record.lane, model=record.model, tier=record.tier, why=f"the limit of {record.lane} has ended")
     outcome = record.hops[-1].outcome if record.hops else None
+    return _once_more(hop, services, record, request, folder, outcome)
+
+
+def _once_more(  # noqa: PLR0913, PLR0917  what an attempt depends on
+    hop: Hop | Stop,
+    services: Services,
+    record: JobRecord,
+    request: JobRequest,
+    folder: JobFolder,
+    outcome: str | None,
+) -> HopFound:
+    """Make another attempt on the job's own lane ready."""
+    if isinstance(hop, Stop):
+        return HopFound(why=hop.why)
     found = _prepared(hop, services, record, request, folder, outcome=outcome)
     return HopFound(why=found.message) if isinstance(found, Refused) else HopFound(ready=found)
 
@@ -124,6 +140,7 @@ def case_of(record: JobRecord, request: JobRequest, kind: FailureKind, settings:
         tried=frozenset((lane, canonical(model)) for lane, model in tried),
         transport_moves=sum(outcome in PASSING for outcome in moved),
         limit_moves=sum(outcome not in PASSING for outcome in moved),
+        starts=1 + sum(over.outcome == FailureKind.CONTENDED.value for over in record.hops),
         chain=tuple(chain),
         policy=policy_from(settings),
     )
@@ -174,8 +191,9 @@ def _prepared(  # noqa: PLR0913  what an attempt depends on
     terms: dict[str, object] = {"lane": hop.lane, "model": hop.model, "cwd": record.cwd, "wait_limit": False}
     if hop.lane != record.lane:
         terms["trust_lane"] = False  # it was given to that lane, not to this one
-    if record.verb.may_write and (record.started is not None or record.delegate is not None):
-        terms["task"] = handed_over(request.task or "", record.lane, _cut_short(outcome), **_wording(request))
+    before = cut_short(record, outcome) if record.verb.may_write else None
+    if before is not None:
+        terms["task"] = handed_over(request.task or "", before[0], _in_words(before[1]), **_wording(request))
     if record.worktree is not None:  # it goes on in the tree that it has, be it yet to be made
         terms["worktree"] = False
         if (why := ensure_tree(record, folder)) is not None:
@@ -230,7 +248,21 @@ def _no(sentence: str) -> Refused:
     return Refused(code=RefusalCode.LANE_NOT_READY, message=sentence)
 
 
-def _cut_short(outcome: str | None) -> str:
+def cut_short(record: JobRecord, outcome: str | None) -> tuple[str, str | None] | None:
+    """Return the lane and the outcome of the newest attempt that may have done something, or None.
+
+    ``outcome`` is that of the newest of all, which is not among the record's ``hops`` yet.
+    """
+    began = record.started is not None or record.delegate is not None
+    if began and outcome != FailureKind.CONTENDED.value:
+        return record.lane, outcome
+    for over in reversed(record.hops):
+        if over.exit_status is not None and over.outcome != FailureKind.CONTENDED.value:
+            return over.lane, over.outcome
+    return None
+
+
+def _in_words(outcome: str | None) -> str:
     try:
         return FAILURE_WORDS[FailureKind(outcome)] if outcome else "it ended early"
     except ValueError:

@@ -43,6 +43,7 @@ from .job_tree import own_tree
 from .limit_book import LimitBook, admit
 from .model_book import ModelBook, known_models
 from .own_servers import with_own_servers
+from .purse import Weigh
 from .withholding import asked_by_servers, said_of, withhold
 from .work_tree import Guard, guard_for, project_of
 from .worktrees import Planned
@@ -140,12 +141,19 @@ def preview(  # noqa: PLR0913  as above
     *,
     models: ModelBook | None = None,
     limits: LimitBook | None = None,
+    weigh: Weigh | None = None,
 ) -> Plan | Refused:
-    """Return what ``draft`` would come to, with the gate's verdict, be it a refusal. Changes nothing at all."""
+    """Return what ``draft`` would come to, with the gate's and the budget's verdict, be it a refusal.
+
+    Changes nothing at all.
+    """
     found = _decide(request, home, registry, random, models, limits)
     if isinstance(found, Refused):
         return found
     plan = with_verdict(found.plan, found.dispatch)
+    if weigh is not None:
+        why = weigh(found.billing.kind, found.resolved.model, found.prompt, found.settings)
+        plan = plan.model_copy(update={"budget": why})
     return (_empty(found) if plan.gate_open else None) or plan
 
 
@@ -332,7 +340,7 @@ def _plan(  # noqa: PLR0913, PLR0917  the parts of one draft
         env_withheld=held,
         gate="",
         cost=(launch.billing or lane.billing).words,
-        notices=(*resolved.notices, *launch.notices, *(tree.notices if tree else ()), *said_of(held)),
+        notices=(*resolved.notices, *launch.notices, *(tree.notices if tree else ()), *said_of(held), *_check(request)),
     )
     return Draft(
         request=request,
@@ -372,6 +380,13 @@ def _plan(  # noqa: PLR0913, PLR0917  the parts of one draft
             trust_lane=request.trust_lane,
         ),
     )
+
+
+def _check(request: JobRequest) -> tuple[str, ...]:
+    if request.check is None:
+        return ()
+    line = " ".join(request.check.split())[:200]
+    return (f"its check, when the answer is in (at most {request.check_timeout_s:g} s): {line}",)
 
 
 def effective(environment: Mapping[str, str], settings: Settings, *, secrets: bool) -> dict[str, str]:

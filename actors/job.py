@@ -7,6 +7,7 @@ can be claimed only once.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, assert_never
 
@@ -18,6 +19,7 @@ from ..messages.internal import (
     CancelJob,
     CostSettled,
     FactsCommitted,
+    JobChecked,
     LimitSettled,
     OutputArrived,
     OutputDrained,
@@ -99,6 +101,11 @@ class Job(LaunchingJob, MovingJob, ClosingJob):
         self._saved_at = 0.0
         self._ended_at: float | None = None
         self._notes: list[str] = []
+        self._complete: tuple[ExitStatus, Sequence[str]] | None = None
+        """How the attempt ended and what it broke, once all of that is known."""
+        self._checking: threading.Event | None = None
+        """Set: its check is to end early. None: its check was not begun."""
+        self._verified: bool | None = None
         self._output: JobOutput | None = None
         self._judged: tuple[Verdict, ExitStatus] | None = None
         """The verdict, while what the job cost is being found out."""
@@ -202,6 +209,8 @@ class Job(LaunchingJob, MovingJob, ClosingJob):
             case WorktreeSettled():
                 self._settled = message
                 self._judge_if_complete()
+            case JobChecked():
+                self._check_told(message)
             case GateAnswered(attempt=attempt, answer=answer):
                 self._gate_answered(attempt, answer)
             case CostSettled():
@@ -215,6 +224,8 @@ class Job(LaunchingJob, MovingJob, ClosingJob):
                 self._canceled = True  # nothing runs: said as soon as the answer is in, which is soon
             case CancelJob() if self._judged is not None:
                 self._conclude_judged(move=False)  # it has ended; what it cost stays unmeasured
+            case CancelJob() if self._checking is not None:
+                self._checking.set()
             case CancelJob():
                 self._cancel(at_once=message.at_once)
             case _:
@@ -426,6 +437,8 @@ class Job(LaunchingJob, MovingJob, ClosingJob):
             return
         unread = self.services.pump.unread(self.record.job_id)
         shown = figures(self._output.evidence, self.machine, attached=self.services.attached, unread=unread)
+        if self._checking is not None:
+            shown["note"] = "its delegate has answered; its check is run"
         self.services.board.put(self.record.job_id, shown)
 
     def _save_watch(self) -> None:

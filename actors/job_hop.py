@@ -24,8 +24,11 @@ from .tree import in_background
 SETTLE_S = 30.0
 """How long a job waits for its limit to be verified before it goes on without."""
 
-MOVES = frozenset({FailureKind.TRANSPORT.value, FailureKind.RATE_LIMIT.value, FailureKind.PLAN_LIMIT.value})
-"""Outcomes after which another lane may be looked for."""
+MOVES = frozenset(
+    kind.value
+    for kind in (FailureKind.TRANSPORT, FailureKind.RATE_LIMIT, FailureKind.PLAN_LIMIT, FailureKind.CONTENDED)
+)
+"""Outcomes after which there may be another attempt: on another lane, or, as nothing was begun, on the same."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,8 +28,8 @@ from .group_names import JobMoved
 from .jobs_asked import Cancel
 from .journal import Append
 from .loop_folder import RECORD, LoopFolder
-from .loop_names import Changed, LapOf, Launched, LoopOver, Settled
-from .loop_requests import model_of
+from .loop_names import Changed, GoesOn, LapOf, Launched, LoopOver, Settled
+from .loop_requests import in_session, model_of
 from .loop_work import LoopWork
 from .services import Services
 from .tree import in_background
@@ -66,10 +66,14 @@ class Loop(Actor):
         self._tokens = 0
         self._pending: dict[int, Callable[[], None]] = {}
         self._timer: int | None = None
-        self._busy = False
-        """Whether a thread of ours, or the journal, is to tell us something."""
-        self._asked = False
-        """Whether the job of the step that runs was asked for by this actor."""
+        self._journalling = 0
+        """Decisions that the journal has not confirmed: nothing is decided meanwhile."""
+        self._at_work: set[int] = set()
+        """Steps that a thread of ours is to tell us something of; 0: of none of them."""
+        self._asked: set[int] = set()
+        """Steps whose job, or turn, was asked for by this actor."""
+        self._closed = False
+        """Whether its sessions were ended."""
         self._ending = threading.Event()
         """Ends the check that runs."""
         self._told_cancel = False
@@ -88,17 +92,20 @@ class Loop(Actor):
                 self._tick()
             case JobMoved() | Changed():
                 self._look()
-            case Launched():
-                self._busy = False
+            case Launched(number=number):
+                self._at_work.discard(number)
                 self._launched(message)
-            case Settled(step=None):
-                self._busy = False
+            case Settled(step=None, number=number):
+                self._at_work.discard(number)
                 self._faults += 1
                 if self._faults > FAULTS:
                     raise RuntimeError("a step of the loop can't be done: the supervisor's log says why")
             case Settled(step=step) if step is not None:
-                self._busy = False
+                self._at_work.discard(step.number)
                 self._ended(step)
+            case GoesOn(number=number):
+                self._at_work.discard(number)
+                self._look()
             case FactsCommitted(token=token):
                 then = self._pending.pop(token, None)
                 if then is not None:
@@ -118,8 +125,9 @@ class Loop(Actor):
     def _stop_check(self) -> None:
         """Have the check that runs ended, although nobody of this process may live to see to that."""
         record = self._record()
-        step = record.steps[-1] if record is not None and record.steps else None
-        if step is not None and step.role is Role.CHECK and step.ended is None:
+        for step in record.steps if record is not None else ():
+            if step.role is not Role.CHECK or step.ended is not None:
+                continue
             folder = LoopFolder.of(self.services.home, self.loop_id).check(step.number)
             with contextlib.suppress(StateError):
                 create_private(folder / STOP, b"")
@@ -138,25 +146,33 @@ class Loop(Actor):
         """Do what comes next, unless something is under way."""
         record = self._record()
         if record is None or record.end is not None:
-            if not self._busy:
+            if not self._journalling and not self._at_work:
                 self._leave()
             return
         if record.cancel_requested:
             self._cancel(record)
-        if self._busy or self.services.stopping.is_set():
-            return
+        if not self._journalling and not self.services.stopping.is_set():
+            self._do_next(record)
+
+    def _do_next(self, record: LoopRecord) -> None:
         now = self.services.clock.now().wall
         match decide(record, now):
-            case Wait(step=step):
-                self._go_on(record, step)
+            case Wait(steps=steps):
+                for step in steps:
+                    self._go_on(record, step)
             case Act() as act:
-                self._begin(record, self._job_step(record, act, now))
+                self._begin(self._job_step(record, act, now))
             case Grade(lap=lap):
                 number = len(record.steps) + 1
                 step = LoopStep(number=number, role=Role.CHECK, lap=lap, segment=record.segment, began=now)
-                self._begin(record, step)
-            case End() as end:
+                self._begin(step)
+            case End() if self._at_work:
+                pass  # a thread that is not done yet tells us
+            case End() as end if self._closed or not any(step.session_id for step in record.steps):
                 self._end(record, end)
+            case End():
+                self._closed = True
+                self._background("close", 0, lambda: self._work.close(record))
             case never:
                 assert_never(never)
 
@@ -165,6 +181,8 @@ class Loop(Actor):
         first = not any(step.role is act.role for step in record.steps)
         works = act.role in (Role.BUILD, Role.WRITE)
         job_id = record.first_job if first and works else None
+        fresh = new_job_id(now, self._random(6))
+        live = in_session(record.terms, act.role)
         return LoopStep(
             number=number,
             role=act.role,
@@ -173,37 +191,41 @@ class Loop(Actor):
             round=act.round,
             segment=record.segment,
             model=model_of(record.terms, record.model, act.role, act.who),
-            job_id=job_id or new_job_id(now, self._random(6)),
+            job_id=None if live else job_id or fresh,
+            session_id=(_session_of(record, act) or fresh) if live else None,
             began=now,
         )
 
     # --- one step
 
-    def _begin(self, record: LoopRecord, step: LoopStep) -> None:
+    def _begin(self, step: LoopStep) -> None:
         """Journal the step; then have it done."""
-        self._busy, self._asked = True, False
-        begun = record.model_copy(update={"steps": (*(one for one in record.steps if one.number != step.number), step)})
-
-        def go() -> None:
-            self._busy = False
-            self._go_on(begun, step)
-
-        self._journal([LoopStepBegan(loop_id=self.loop_id, step=step)], go)
+        self._asked.discard(step.number)
+        self._journal([LoopStepBegan(loop_id=self.loop_id, step=step)], self._look)
 
     def _go_on(self, record: LoopRecord, step: LoopStep) -> None:
         """Have a step done that is in the journal, or see whether it has ended."""
+        if step.number in self._at_work:
+            return
+        stop = self._ending
         if step.role is Role.CHECK:
-            stop = self._ending
-            self._background("check", lambda: self._work.check(record, step, stop))
+            self._background("check", step.number, lambda: self._work.check(record, step, stop))
+            return
+        if step.session_id is not None:
+            if step.number in self._asked:
+                self._background("turn", step.number, lambda: self._work.watch_turn(record, step, stop))
+            else:
+                self._asked.add(step.number)
+                self._background("send", step.number, lambda: self._work.begin_turn(record, step))
             return
         if step.job_id is not None:
             self.directory.tell("loops", LapOf(step.job_id, self.loop_id))
         job = self._job(step)
-        if job is None and not self._asked:
-            self._asked = True
-            self._background("launch", lambda: self._work.launch(record, step))
+        if job is None and step.number not in self._asked:
+            self._asked.add(step.number)
+            self._background("launch", step.number, lambda: self._work.launch(record, step))
         elif job is None or job.state.terminal:
-            self._background("settle", lambda: self._work.settle(record, step, job))
+            self._background("settle", step.number, lambda: self._work.settle(record, step, job))
 
     def _job(self, step: LoopStep) -> JobRecord | None:
         with Reader(self.services.home.database) as reader:
@@ -212,27 +234,23 @@ class Loop(Actor):
 
     def _launched(self, told: Launched) -> None:
         record = self._record()
-        step = record.steps[-1] if record is not None and record.steps else None
-        if record is None or step is None or step.number != told.number or step.ended is not None:
+        found = record.steps if record is not None else ()
+        step = next((one for one in found if one.number == told.number and one.ended is None), None)
+        if record is None or step is None:
             return
         if told.refused is not None:
             self._ended(told.refused)
         elif told.renamed is not None:
-            self._begin(record, step.model_copy(update={"job_id": told.renamed}))
+            name = "job_id" if step.session_id is None else "session_id"
+            self._begin(step.model_copy(update={name: told.renamed}))
         elif told.again:
-            self._asked = False  # at the next look
+            self._asked.discard(step.number)  # at the next look
         else:
             self._look()
 
     def _ended(self, step: LoopStep) -> None:
-        self._busy = True
         facts: list[Fact] = [LoopStepEnded(loop_id=self.loop_id, step=step), *self._outcome(step)]
-
-        def go() -> None:
-            self._busy = False
-            self._look()
-
-        self._journal(facts, go)
+        self._journal(facts, self._look)
 
     def _outcome(self, check: LoopStep) -> list[Fact]:
         """Return what a check says of the job whose work it graded."""
@@ -256,20 +274,19 @@ class Loop(Actor):
         return [told]
 
     def _cancel(self, record: LoopRecord) -> None:
-        """End the step that runs."""
+        """End the steps that run; a turn's watcher and a check's see the event."""
         self._ending.set()
-        step = record.steps[-1] if record.steps else None
-        if step is None or step.ended is not None or step.job_id is None or self._told_cancel:
+        if self._told_cancel:
             return
-        job = self._job(step)
-        if job is not None and not job.state.terminal:
-            self._told_cancel = True
-            self.directory.tell("jobs", Cancel((step.job_id,), at_once=False))
+        under_way = [step for step in record.steps if step.ended is None]
+        jobs = [job for step in under_way if (job := self._job(step)) is not None and not job.state.terminal]
+        if jobs:
+            self._told_cancel = len(jobs) == len([step for step in under_way if step.job_id is not None])
+            self.directory.tell("jobs", Cancel(tuple(job.job_id for job in jobs), at_once=False))
 
     # --- its end
 
     def _end(self, record: LoopRecord, end: End) -> None:
-        self._busy = True
         hint = end.hint.replace("{loop}", self.loop_id) if end.hint else None
         reason = end.reason.replace("{loop}", self.loop_id)
         over = record.model_copy(update={"end": end.end, "reason": reason, "hint": hint})
@@ -295,12 +312,24 @@ class Loop(Actor):
 
     # --- small things
 
-    def _background(self, what: str, work: Callable[[], object]) -> None:
-        self._busy = True
-        in_background(f"{what}:{self.loop_id}", self.handle, work, otherwise=Settled(None))
+    def _background(self, what: str, number: int, work: Callable[[], object]) -> None:
+        self._at_work.add(number)
+        in_background(f"{what}:{self.loop_id}", self.handle, work, otherwise=Settled(None, number))
 
     def _journal(self, facts: list[Fact], then: Callable[[], None]) -> None:
         self._tokens += 1
-        self._pending[self._tokens] = then
+        self._journalling += 1
+
+        def journalled() -> None:
+            self._journalling -= 1
+            then()
+
+        self._pending[self._tokens] = journalled
         append = Append(writer=self.name, epoch=self._epoch, facts=tuple(facts), to=self.handle, token=self._tokens)
         self.directory.tell("journal", append)
+
+
+def _session_of(record: LoopRecord, act: Act) -> str | None:
+    """Return the session that a step goes on in: that of its kind before, by the same model."""
+    same = (one.session_id for one in reversed(record.steps) if one.role is act.role and one.who == act.who)
+    return next(same, None)

@@ -45,8 +45,11 @@ from .kept_request import keepable
 from .loop_folder import PLAN, REQUEST, RUBRIC, LoopFolder
 from .loop_names import Decree
 from .loop_requests import everyone
+from .loop_sessions import LoopSessions
+from .purse import HINT
 from .redaction import clean
 from .services import Services
+from .session_desk import SessionDesk
 
 ASK_S = 30.0
 FEWEST, MOST_RUNGS, MOST_SEATS = 2, 4, 5
@@ -60,9 +63,10 @@ ADVICE = (
 class LoopDesk:
     """See the module."""
 
-    def __init__(self, services: Services, desk: JobDesk) -> None:
+    def __init__(self, services: Services, desk: JobDesk, sessions: SessionDesk) -> None:
         self.services = services
         self._desk = desk
+        self._sessions = LoopSessions(services, sessions)
 
     def answer(self, command: LoopStart | LoopCancel | LoopResume) -> Reply:
         """Do what was asked."""
@@ -82,14 +86,14 @@ class LoopDesk:
         if not dry_run and (known := self._object(request.loop_id)) is not None:
             forget_spool(request.common, self.services.home)
             return LoopIsAccepted(loop=known)
-        wrong = check_terms(request.terms, request.common) or check_common(request.common)
+        wrong = check_terms(request.terms, request.common) or check_common(request.terms, request.common)
         if wrong is not None:
             return wrong
         task = task_text(request.common, self.services.home)
         if isinstance(task, Refused):
             return task
         common = request.common.model_copy(update={"task": task, "task_file": None})
-        first_job = self._first_job(common)
+        first_job = self._first_job(common, live=request.terms.session)
         if isinstance(first_job, Refused):
             return first_job
         plans = self._looked_at(request.terms, common, first_job)
@@ -101,13 +105,13 @@ class LoopDesk:
             )
         return self._take(request, common, plans[0][1], first_job)
 
-    def _first_job(self, common: JobRequest) -> str | Refused | None:
+    def _first_job(self, common: JobRequest, *, live: bool) -> str | Refused | None:
         """Return the id of the first lap's job where it gets a work tree, which is named by it."""
         try:
             environment = decode_environment(common.environment)
         except ValueError as error:
             return Refused(code=RefusalCode.BAD_REQUEST, message=str(error))
-        wanted = common.worktree
+        wanted = False if live else common.worktree
         if wanted is None:
             wanted = settings_of(environment).flag("worktree") and common.verb.may_write
         return new_job_id(time.time(), os.urandom(6)) if wanted else None
@@ -117,9 +121,12 @@ class LoopDesk:
     ) -> list[tuple[str, Plan]] | Refused:
         """Return how every kind of job would be run, or why one would not: before anything is spent."""
         plans: list[tuple[str, Plan]] = []
-        for name, request in everyone(terms, common):
+        for name, request, live in everyone(terms, common):
             named = {"job_id": first_job if request.verb.may_write else None}
-            reply = self._desk.submit(request.model_copy(update=named), dry_run=True)
+            if live:
+                reply = self._sessions.look(request)
+            else:
+                reply = self._desk.submit(request.model_copy(update=named), dry_run=True)
             plan = getattr(reply, "plan", None)
             if isinstance(reply, Refused):
                 message = f"{name}: {reply.message}" if len(terms.models) or plans else reply.message
@@ -127,6 +134,8 @@ class LoopDesk:
             if isinstance(plan, Plan):
                 if not plan.gate_open:
                     return self._shut(request)
+                if plan.budget is not None:
+                    return Refused(code=RefusalCode.BUDGET_SPENT, message=f"the budget: {plan.budget}", hint=HINT)
                 plans.append((name, plan))
         return plans
 
@@ -262,12 +271,30 @@ def check_terms(terms: LoopTerms, common: JobRequest) -> Refused | None:  # noqa
     return None
 
 
-def check_common(common: JobRequest) -> Refused | None:
+def check_common(terms: LoopTerms, common: JobRequest) -> Refused | None:
     """Refuse what holds for every lap but can't."""
+    if terms.session and (wrong := _no_session(common)) is not None:
+        return wrong
     if common.after or common.continues:
         message = "a loop comes after no job and goes on with none"
         return Refused(code=RefusalCode.BAD_REQUEST, message=message, hint="osrc wait JOB && osrc loop ...")
     return check_cwd(common.cwd)
+
+
+def _no_session(common: JobRequest) -> Refused | None:
+    """Refuse what only jobs can have."""
+    wrong = {
+        "--worktree": common.worktree is True,
+        "--with": bool(common.skills or common.mcp),
+        "--tier": common.tier is not None,
+    }
+    named = next((name for name, given in wrong.items() if given), None)
+    if named is None:
+        return None
+    hint = "leave --session away" if named != "--worktree" else "git worktree add DIR, and --cwd DIR"
+    return Refused(
+        code=RefusalCode.BAD_REQUEST, message=f"{named} is for jobs; with --session there are none", hint=hint
+    )
 
 
 def raised(record: LoopRecord, command: LoopResume) -> LoopLimits | Refused:

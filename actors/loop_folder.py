@@ -4,6 +4,7 @@ task.md         the task
 request.json    what holds for every lap, without the task and without secrets
 guard-<n>.json  what the check consisted of when the loop was begun, or resumed the n-th time
 check-<n>/      the check that was step n (``check_run.py``)
+answer-<n>.md   what a session answered, where step n was a turn of it
 findings.json   sweep: what was found, by the round
 findings.txt    the same for people
 rubric.md       optimize: by what it is judged
@@ -95,6 +96,14 @@ class LoopFolder:
     def check(self, number: int) -> Path:
         """Return the folder of the check that is step ``number``."""
         return self.path / f"check-{number}"
+
+    def answer(self, number: int) -> str | None:
+        """Return what the turn of a session that was step ``number`` answered."""
+        return self.read(f"answer-{number}.md")
+
+    def keep_answer(self, number: int, text: str) -> None:
+        """Keep what a turn of a session answered."""
+        self.write(f"answer-{number}.md", text)
 
     def guard(self, segment: int) -> dict[str, str] | None:
         """Return what the check consisted of."""

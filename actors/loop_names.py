@@ -56,3 +56,12 @@ class Settled:
     """Work → Loop: a step has ended, and this is all there is to know of it. None: it could not be seen."""
 
     step: LoopStep | None
+    number: int = 0
+    """Which step it is about."""
+
+
+@dataclass(frozen=True, slots=True)
+class GoesOn:
+    """Work → Loop: a step has not ended yet, or (0) what was to be done beside them is done: look again."""
+
+    number: int

@@ -21,6 +21,15 @@ _ALONE: Mapping[str, object] = {
 """What a step of another model does not take over from the builder's."""
 
 
+_LIVE = frozenset({Role.BUILD, Role.WRITE, Role.DEBATE})
+"""Roles with several laps, which a session can keep: judges and advisors look with fresh eyes each time."""
+
+
+def in_session(terms: LoopTerms, role: Role) -> bool:
+    """Whether the steps of a role are turns of a session, and no jobs."""
+    return terms.session and role in _LIVE
+
+
 def model_of(terms: LoopTerms, common_model: str | None, role: Role, who: int) -> str | None:
     """Return the model that a step is for; None: as is chosen for any job."""
     models = terms.models
@@ -37,8 +46,11 @@ def model_of(terms: LoopTerms, common_model: str | None, role: Role, who: int) -
             return common_model
 
 
-def everyone(terms: LoopTerms, common: JobRequest) -> Iterator[tuple[str, JobRequest]]:
-    """Yield every kind of job that the loop may ask for, with a name, so that all are looked at before the first."""
+def everyone(terms: LoopTerms, common: JobRequest) -> Iterator[tuple[str, JobRequest, bool]]:
+    """Yield every kind of job that the loop may ask for, so that all are looked at before the first.
+
+    Each with a name, and whether it is to be a session.
+    """
     roles: Mapping[Shape, tuple[tuple[Role, int], ...]] = {
         Shape.VERIFY: ((Role.BUILD, 1),),
         Shape.ESCALATE: ((Role.BUILD, len(terms.models)),),
@@ -54,7 +66,8 @@ def everyone(terms: LoopTerms, common: JobRequest) -> Iterator[tuple[str, JobReq
     for role, count in roles[terms.shape]:
         for who in range(count):
             model = model_of(terms, common.model, role, who)
-            yield f"{role.value} {model}" if model else role.value, shaped(terms, common, role, who)
+            named = f"{role.value} {model}" if model else role.value
+            yield named, shaped(terms, common, role, who), in_session(terms, role)
 
 
 def shaped(terms: LoopTerms, common: JobRequest, role: Role, who: int) -> JobRequest:

@@ -13,41 +13,38 @@ import time
 from dataclasses import dataclass
 
 from ..lanes import loop_prompts as prompts
-from ..lanes.feedback import feedback, fingerprint, last_line
+from ..lanes.feedback import fingerprint, last_line
 from ..messages.job import JobRecord, JobRequest
-from ..messages.loop import LoopRecord, LoopStep, Role, Shape
+from ..messages.loop import LoopRecord, LoopStep, Role
 from ..messages.refusals import RefusalCode, Refused
 from ..messages.vocabulary import JobState
 from ..state import ledger
 from ..state.errors import StateError, printable
-from ..state.files import open_regular, read_private
 from ..state.gauges import pressure
 from ..state.gauges_reader import stored
 from ..state.ids import new_job_id
-from ..state.job_folder import LAST, JobFolder
+from ..state.job_folder import JobFolder
 from ..state.limits import key_of
-from ..state.loop_machine import PASSED, REFUSED, remaining_s
+from ..state.loop_machine import REFUSED, remaining_s
 from ..state.reader import Reader
 from .check_files import changes, look_at_check
-from .check_run import Check, CheckResult, Verdict, result_of, run_check
-from .git import GitError, ask_git
+from .check_run import Check, CheckResult, Verdict, run_check
+from .git import GitError
 from .host import decode_environment
 from .intake import settings_of
 from .job_desk import JobDesk
 from .job_tree import settle_lap
 from .kept_request import without_secrets
-from .loop_folder import PLAN, RUBRIC, TASK, LoopFolder
-from .loop_names import Launched, Settled
+from .loop_folder import PLAN, LoopFolder
+from .loop_names import GoesOn, Launched, Settled
 from .loop_requests import owner_of, place_of, request_for
+from .loop_sessions import Came, LoopSessions
 from .loop_tree import fresh_tree
+from .loop_words import LoopWords, last_step
 from .services import Services
 from .told_gauges import told
 
-ANSWER_LIMIT = 8 * 1024 * 1024
 DETAIL = 300
-DIFF_S = 60.0
-NEW_FILES, NEW_BYTES = 30, 8192
-"""So many new files are shown to an advisor, and so much of each."""
 _TRY_AGAIN = frozenset({RefusalCode.STOPPING, RefusalCode.SUPERVISOR_BUSY})
 _NO_CONVERSATION = frozenset({RefusalCode.VERB_UNSUPPORTED, RefusalCode.NO_RESULT, RefusalCode.LANE_CONFLICT})
 """Why a conversation can't go on: its lane can't, it named none, or it ran elsewhere. Then one is begun."""
@@ -60,10 +57,16 @@ class LoopWork:
 
     services: Services
     desk: JobDesk
+    sessions: LoopSessions
+
+    @property
+    def words(self) -> LoopWords:
+        """What delegates are told."""
+        return LoopWords(self.services.home)
 
     # --- a job
 
-    def launch(self, record: LoopRecord, step: LoopStep) -> Launched:  # noqa: PLR0911 - one refusal after the other
+    def launch(self, record: LoopRecord, step: LoopStep) -> Launched:
         """Ask for the job of a step, unless it was taken already."""
         home = self.services.home
         folder = LoopFolder.of(home, record.loop_id)
@@ -78,26 +81,23 @@ class LoopWork:
                 return Launched(step.number, refused=_refused(step, gone))
             if step.role in _WORKS:
                 self._guard(record, folder)
-            before = _last(record, step.role, before=step.number)
+            before = last_step(record, step.role, before=step.number)
             left = remaining_s(record, self.services.clock.now().wall)
-            prompt = self._prompt(record, step, folder)
+            prompt = self.words.prompt(record, step, folder)
             request = request_for(record, common, step, prompt=prompt, before=before, timeout_s=left)
             reply = self.desk.submit(request)
             if isinstance(reply, Refused) and request.continues and reply.code in _NO_CONVERSATION:
                 reply = self.desk.submit(request.model_copy(update={"continues": None}))
         except StateError as error:
             return Launched(step.number, refused=_refused(step, error.refusal))
-        if isinstance(reply, Refused):
-            if reply.code in _TRY_AGAIN:
-                return Launched(step.number, again=True)
-            return Launched(step.number, refused=_refused(step, reply))
-        return Launched(step.number)
+        return _not_begun(step, reply) if isinstance(reply, Refused) else Launched(step.number)
 
     def settle(self, record: LoopRecord, step: LoopStep, job: JobRecord | None) -> Settled:
         """Return what a job came to, once it has ended; without one: it was removed."""
         if job is None:
             return Settled(
-                step.model_copy(update={"ended": time.time(), "state": "canceled", "detail": "it was removed"})
+                step.model_copy(update={"ended": time.time(), "state": "canceled", "detail": "it was removed"}),
+                step.number,
             )
         rows = ledger.rows_of(job, job.ended or time.time())
         known = [row for row in rows if row.spent in ("measured", "estimated")]
@@ -114,7 +114,7 @@ class LoopWork:
             "measured": all(row.spent == "measured" for row in known),
             "unknown": sum(row.spent == "unknown" for row in rows),
             "plan": job.cost.plan or job.pool if job.cost.kind == "plan" else None,
-            "plan_used": self._plan_used(job) if job.cost.kind == "plan" else None,
+            "plan_used": self._plan_used(job.lane, job.pool) if job.cost.kind == "plan" else None,
         }
         folder = LoopFolder.of(self.services.home, record.loop_id)
         if step.role in _WORKS and record.terms.check is not None:
@@ -124,8 +124,83 @@ class LoopWork:
             if left is not None:
                 update["detail"] = "; ".join(said for said in (job.reason or job.note, left) if said)[:DETAIL]
         if job.state in (JobState.DONE, JobState.DONE_UNVERIFIED):
-            update |= self._answered(step, self._answer(job.job_id) or "", folder)
-        return Settled(step.model_copy(update=update))
+            update |= self._answered(step, self.words.of_job(job.job_id) or "", folder)
+        return Settled(step.model_copy(update=update), step.number)
+
+    # --- a turn of a session
+
+    def begin_turn(self, record: LoopRecord, step: LoopStep) -> Launched:  # noqa: PLR0911 - one refusal after another
+        """Have a step's prompt given to its session, unless it was given already."""
+        folder, sessions = LoopFolder.of(self.services.home, record.loop_id), self.sessions
+        if sessions.is_given(record, step):
+            return Launched(step.number)
+        if sessions.is_half_made(step):
+            return Launched(step.number, renamed=new_job_id(time.time(), os.urandom(6)))
+        try:
+            common = self._common(record, folder)
+            if isinstance(common, Refused):
+                return Launched(step.number, refused=_refused(step, common))
+            if step.role in _WORKS:
+                self._guard(record, folder)
+            for other in record.steps:
+                if other.role is step.role and other.who != step.who and step.role in _WORKS:
+                    sessions.stop(other.session_id)  # a rung that was left
+            request = request_for(record, common, step, prompt="", before=None, timeout_s=None)
+            found = sessions.up(record, step, request)
+            if isinstance(found, Refused):
+                return _not_begun(step, found)
+            said = [one for one in record.steps if one.session_id == step.session_id and one.ended is not None]
+            knows = said[-1] if said and said[-1].attempt == found.attempt and said[-1].state != REFUSED else None
+            prompt = self.words.prompt(record, step, folder, said=knows)
+            if (refused := sessions.give(record, step, prompt, request)) is not None:
+                return _not_begun(step, refused)
+        except StateError as error:
+            return Launched(step.number, refused=_refused(step, error.refusal))
+        return Launched(step.number)
+
+    def watch_turn(self, record: LoopRecord, step: LoopStep, stop: threading.Event) -> Settled | GoesOn:
+        """Return what a turn came to, once it is over."""
+        folder, now = LoopFolder.of(self.services.home, record.loop_id), self.services.clock.now().wall
+        kept, left = folder.request(), remaining_s(record, now)
+        bounds = [step.began + kept.timeout_s] if kept is not None and kept.timeout_s is not None else []
+        bounds += [now + left] if left is not None else []
+        came = self.sessions.watch(record, step, min(bounds, default=None), stop)
+        if came is None:
+            return GoesOn(step.number)
+        return Settled(step.model_copy(update=self._came(record, step, came, folder)), step.number)
+
+    def _came(self, record: LoopRecord, step: LoopStep, came: Came, folder: LoopFolder) -> dict[str, object]:
+        now = time.time()
+        said = came.detail or last_line(came.text)
+        update: dict[str, object] = {"ended": now, "state": came.state.value, "seconds": max(0.0, now - step.began)}
+        update |= {"detail": " ".join(said.split())[:DETAIL] or None}
+        if (known := came.session) is not None:
+            before = max((one.turns or 0 for one in record.steps if one.session_id == step.session_id), default=0)
+            cash, measured, unknown = self.sessions.spent(known.session_id, before, came.turns)
+            plan = known.paid == "plan"
+            update |= {
+                "model": known.model_observed or known.model or step.model,
+                "cwd": known.cwd,
+                "attempt": known.attempt,
+                "turns": max(before, came.turns),
+                "cash_usd": cash,
+                "measured": measured,
+                "unknown": unknown,
+                "plan": (known.pool or known.lane) if plan else None,
+                "plan_used": self._plan_used(known.lane, known.pool) if plan else None,
+            }
+        folder.keep_answer(step.number, came.text)
+        if step.role in _WORKS and record.terms.check is not None:
+            update["changed"] = self._changed(record, folder, None)
+        if came.state in (JobState.DONE, JobState.DONE_UNVERIFIED):
+            update |= self._answered(step, came.text, folder)
+        return update
+
+    def close(self, record: LoopRecord) -> GoesOn:
+        """Have every session of the loop ended."""
+        for session_id in self.sessions.live(record):
+            self.sessions.stop(session_id)
+        return GoesOn(0)
 
     def _answered(self, step: LoopStep, answer: str, folder: LoopFolder) -> dict[str, object]:
         """Return what an answer says, in the words that its role was asked for."""
@@ -149,13 +224,13 @@ class LoopWork:
         """Run the check of a step, or wait for the run that there is."""
         folder = LoopFolder.of(self.services.home, record.loop_id)
         if not record.worktree or place_of(record) is not None:
-            return Settled(self._checked_in(record, step, place_of(record) or record.cwd, stop))
+            return Settled(self._checked_in(record, step, place_of(record) or record.cwd, stop), step.number)
         try:
             settings = settings_of(self._environment(record, folder))
             with fresh_tree(record, settings, make=not (folder.check(step.number) / "claim.1").exists()) as cwd:
-                return Settled(self._checked_in(record, step, cwd, stop))
+                return Settled(self._checked_in(record, step, cwd, stop), step.number)
         except (GitError, StateError) as error:
-            return Settled(_checked(step, CheckResult(Verdict.NOT_RUN, error=str(error))))
+            return Settled(_checked(step, CheckResult(Verdict.NOT_RUN, error=str(error))), step.number)
 
     def _checked_in(self, record: LoopRecord, step: LoopStep, cwd: str, stop: threading.Event) -> LoopStep:
         folder = LoopFolder.of(self.services.home, record.loop_id)
@@ -201,87 +276,6 @@ class LoopWork:
     def _look(record: LoopRecord, cwd: str) -> dict[str, str]:
         return dict(look_at_check(record.terms.check or "", cwd, record.terms.guard))
 
-    # --- what a delegate is told
-
-    def _prompt(self, record: LoopRecord, step: LoopStep, folder: LoopFolder) -> str:  # noqa: PLR0911 - one for a role
-        task, rubric = folder.read(TASK) or "", folder.read(RUBRIC) or ""
-        match step.role:
-            case Role.BUILD:
-                last = _last(record, Role.BUILD, before=step.number)
-                advice = _last(record, Role.ADVISE, before=step.number)
-                late = advice is not None and last is not None and advice.lap == last.lap
-                return prompts.build(
-                    task,
-                    check=record.terms.check,
-                    failure=self._failure(record, folder),
-                    plan=folder.read(PLAN) if record.terms.shape is Shape.COUNCIL else None,
-                    advice=self._answer(advice.job_id)
-                    if late and advice is not None and advice.agrees is False
-                    else None,
-                    changed=last.changed if last is not None and not record.terms.allow_check_edits else (),
-                )
-            case Role.FIND:
-                return prompts.find(task, folder.findings(step.number))
-            case Role.WRITE:
-                last, judged = (
-                    _last(record, Role.WRITE, before=step.number),
-                    _last(record, Role.JUDGE, before=step.number),
-                )
-                same = last is not None and judged is not None and judged.lap == last.lap
-                return prompts.write(
-                    task,
-                    rubric=rubric,
-                    before=self._answer(last.job_id) if last is not None else None,
-                    critique=self._answer(judged.job_id) if same and judged is not None else None,
-                    failure=self._failure(record, folder),
-                )
-            case Role.JUDGE:
-                last = _last(record, Role.WRITE)
-                return prompts.judge(task, rubric=rubric, answer=(self._answer(last.job_id) if last else None) or "")
-            case Role.DEBATE:
-                said = self._proposals(record, step.round - 1)
-                others = [(name, text) for who, name, text in said if who != step.who]
-                return prompts.debate(task, turn=step.round, others=others)
-            case Role.DECIDE:
-                said = self._proposals(record, record.terms.rounds)
-                return prompts.decide(task, [(name, text) for _, name, text in said])
-            case Role.ADVISE:
-                diff = self._diff(record, place_of(record) or record.cwd)
-                return prompts.advise(task, plan=folder.read(PLAN) or "", diff=diff)
-            case _:
-                return task
-
-    def _failure(self, record: LoopRecord, folder: LoopFolder) -> str | None:
-        """Return what the last check said; None where it passed, or there was none."""
-        checks = [step for step in record.steps if step.role is Role.CHECK and step.ended is not None]
-        if not checks or checks[-1].state == PASSED:
-            return None
-        result = result_of(folder.check(checks[-1].number))
-        return None if result is None else feedback(result.words(), result.tail)
-
-    def _proposals(self, record: LoopRecord, turn: int) -> list[tuple[int, str, str]]:
-        """Return who proposed what in a round: seat, name, text."""
-        latest = {step.who: step for step in record.steps if step.role is Role.DEBATE and step.round == turn}
-        return [
-            (who, record.terms.models[who], self._answer(step.job_id) or "") for who, step in sorted(latest.items())
-        ]
-
-    @staticmethod
-    def _diff(record: LoopRecord, cwd: str) -> str:
-        """Return what is not as it was when the loop began, as far as git can tell."""
-        if record.base is None:
-            return "There is no commit to compare with: look at the files yourself."
-        try:
-            changed = ask_git(cwd, ("diff", "--no-ext-diff", "--no-textconv", record.base, "--"), timeout_s=DIFF_S)
-            new = ask_git(cwd, ("ls-files", "-z", "--others", "--exclude-standard"), timeout_s=DIFF_S)
-        except GitError as error:
-            return f"What changed can't be seen ({error}): look at the files yourself."
-        said = changed.out.decode("utf-8", "replace")
-        names = [os.fsdecode(name) for name in new.out.split(b"\0") if name]
-        told = "\n".join(f"New file {printable(name)}:\n{_beginning(f'{cwd}/{name}')}" for name in names[:NEW_FILES])
-        rest = f"\nand {len(names) - NEW_FILES} more new files" if len(names) > NEW_FILES else ""
-        return f"{said}\n{told}{rest}".strip() or "Nothing."
-
     # --- small things
 
     def _common(self, record: LoopRecord, folder: LoopFolder) -> JobRequest | Refused:
@@ -298,52 +292,35 @@ class LoopWork:
         except ValueError:
             return {}
 
-    def _plan_used(self, job: JobRecord) -> float | None:
-        """Return how far the plan that a job spent is used, as far as anybody told of late."""
+    def _plan_used(self, lane: str, pool: str | None) -> float | None:
+        """Return how far the plan that a step spent is used, as far as anybody told of late."""
         home = self.services.home
         with Reader(home.database) as reader:
             known = [*stored(reader), *told(os.fspath(home.root), os.environ)]
-        return pressure(known, key_of(job.lane, job.pool), self.services.clock.now().wall)
+        return pressure(known, key_of(lane, pool), self.services.clock.now().wall)
 
     def _is_known(self, job_id: str) -> bool:
         with Reader(self.services.home.database) as reader:
             return reader.record(job_id) is not None
 
-    def _answer(self, job_id: str | None) -> str | None:
-        if job_id is None:
-            return None
-        try:
-            data = read_private(self.services.home.job_dir(job_id) / LAST, ANSWER_LIMIT)
-        except StateError:
-            return None
-        return None if data is None else data.decode("utf-8", "replace")
-
     def _said(self, job: JobRecord) -> str | None:
         said = job.reason or job.note
         if said is None and job.state in (JobState.DONE, JobState.DONE_UNVERIFIED):
-            said = last_line(self._answer(job.job_id) or "")
+            said = last_line(self.words.of_job(job.job_id) or "")
         return " ".join(said.split())[:DETAIL] or None if said else None
 
 
-def _last(record: LoopRecord, role: Role, *, before: int | None = None) -> LoopStep | None:
-    found = (one for one in reversed(record.steps) if one.role is role and (before is None or one.number < before))
-    return next(found, None)
-
-
-def _beginning(path: str) -> str:
-    """Return the beginning of a file as text; for what can't be read, a word."""
-    try:
-        with os.fdopen(open_regular(path), "rb") as file:
-            data = file.read(NEW_BYTES + 1)
-    except OSError as error:
-        return f"({error.strerror})"
-    text = data[:NEW_BYTES].decode("utf-8", "replace")
-    return f"{text}\n[... the rest is left out ...]" if len(data) > NEW_BYTES else text
+def _not_begun(step: LoopStep, why: Refused) -> Launched:
+    """Return what became of a step that was refused; what may be different in a moment is asked for again."""
+    if why.code in _TRY_AGAIN:
+        return Launched(step.number, again=True)
+    return Launched(step.number, refused=_refused(step, why))
 
 
 def _refused(step: LoopStep, why: Refused) -> LoopStep:
     return step.model_copy(
-        update={"ended": time.time(), "state": REFUSED, "detail": why.message[:1000], "hint": why.hint, "job_id": None}
+        update={"ended": time.time(), "state": REFUSED, "detail": why.message[:1000], "hint": why.hint}
+        | ({} if step.session_id is not None else {"job_id": None})
     )
 
 

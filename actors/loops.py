@@ -25,8 +25,10 @@ from .journal import Append
 from .loop import Loop
 from .loop_folder import LoopFolder
 from .loop_names import Changed, Decree, LapOf, LoopOver, loop_actor
+from .loop_sessions import LoopSessions
 from .loop_work import LoopWork
 from .services import Services
+from .session_desk import SessionDesk
 from .supervisor import ChildSpec, Restart, Supervisor
 
 
@@ -39,10 +41,17 @@ class _Waiting:
 class Loops(Supervisor):
     """See the module."""
 
-    def __init__(self, *, services: Services, desk: JobDesk, **common: Any) -> None:  # noqa: ANN401 - the base class's
+    def __init__(
+        self,
+        *,
+        services: Services,
+        desk: JobDesk,
+        sessions: SessionDesk,
+        **common: Any,  # noqa: ANN401 - the base class's
+    ) -> None:
         super().__init__(clock=services.clock, budget=RestartBudget(20, 60.0), **common)
         self.services = services
-        self._work = LoopWork(services, desk)
+        self._work = LoopWork(services, desk, LoopSessions(services, sessions))
         self._epoch = next(services.epochs)
         self._tokens = 0
         self._waiting: dict[int, _Waiting] = {}

@@ -94,11 +94,6 @@ class ModelBook:
             self._benchmarks = _Kept(seen, found or Benchmarks())
         return self._benchmarks.value
 
-    def benchmarks_fetched_at(self) -> float | None:
-        """Return when the scores were fetched, in epoch seconds; None without any."""
-        seen = _version(self.benchmarks_path)
-        return seen[0] / 1e9 if seen else None
-
     def fetched_at(self) -> float | None:
         """Return when the catalogue was fetched, in epoch seconds; None without one."""
         seen = _version(self.listing_path)

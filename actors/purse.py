@@ -28,6 +28,9 @@ from .model_book import ModelBook
 
 HINT = "osrc limits shows it; more: osrc limits budget AMOUNT/day|AMOUNT/job|off"
 
+Weigh = Callable[[str, str | None, str, Settings], str | None]
+"""How it is paid, its model, its prompt and its settings → why it would not be admitted."""
+
 
 class Purse:
     """See the module."""
@@ -49,11 +52,7 @@ class Purse:
         """Hold under the name ``held`` what a run is estimated to cost at least, or refuse it. ``paid``: how it is."""
         if paid not in CASH_KINDS:
             return None
-        price = quote(self._models.listing().get(model or ""), prompt_tokens(prompt))
-        nano = None if price is None else round(price * NANO)
-        budget = budget_in(settings)
-        # Where a job may spend so much, so much is kept for it: no wave of first steps can pass the day's budget then.
-        kept = max(nano or 0, budget.job or 0) if budget.day is not None else nano or 0
+        budget, nano, kept = self._wanted(model, prompt, settings)
         with self._lock:
             why = self._why_not(budget, held, nano, kept) if budget.bounds else None
             if why is None:
@@ -61,6 +60,33 @@ class Purse:
                 self._used.pop(held, None)
                 return None
         return Refused(code=RefusalCode.BUDGET_SPENT, message=f"the budget has no room: {why}", hint=HINT)
+
+    def weighing(self) -> Weigh:
+        """Return what says why a run would not be admitted, None where it would. It holds nothing.
+
+        What it has let pass counts when it is asked again: a wave is weighed as it would be admitted.
+        """
+        let = 0
+
+        def weigh(paid: str, model: str | None, prompt: str, settings: Settings) -> str | None:
+            nonlocal let
+            if paid not in CASH_KINDS:
+                return None
+            budget, nano, kept = self._wanted(model, prompt, settings)
+            with self._lock:
+                why = self._why_not(budget, "", nano, kept, let) if budget.bounds else None
+            let += 0 if why else kept
+            return None if why is None else f"it has no room: {why}"
+
+        return weigh
+
+    def _wanted(self, model: str | None, prompt: str, settings: Settings) -> tuple[Budget, int | None, int]:
+        """Return the budget, what a run is estimated to cost, and how much is kept for it."""
+        price = quote(self._models.listing().get(model or ""), prompt_tokens(prompt))
+        nano = None if price is None else round(price * NANO)
+        budget = budget_in(settings)
+        # Where a job may spend so much, so much is kept for it: no wave of first steps can pass the day's budget then.
+        return budget, nano, max(nano or 0, budget.job or 0) if budget.day is not None else nano or 0
 
     def rename(self, held: str, name: str) -> None:
         """Hold it under the name of what it became."""
@@ -92,8 +118,8 @@ class Purse:
             self._held.pop(held, None)
             self._used.pop(held, None)
 
-    def _why_not(self, budget: Budget, held: str, price: int | None, kept: int) -> str | None:
-        spent, others = self._spent(budget), self._others(held)
+    def _why_not(self, budget: Budget, held: str, price: int | None, kept: int, beside: int = 0) -> str | None:
+        spent, others = self._spent(budget), self._others(held) + beside
         why = no_room(budget, spent, others, price)
         if why is not None or budget.day is None or spent.nano + others + kept <= budget.day:
             return why

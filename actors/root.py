@@ -170,6 +170,7 @@ class Root(Supervisor):
             incarnation=incarnation,
             services=self.services,
             desk=self._dispatcher.jobs,
+            sessions=self._dispatcher.sessions,
         )
 
     def _sessions(self, parent: Handle, incarnation: int) -> Handle:

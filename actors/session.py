@@ -176,6 +176,7 @@ class Session(Actor):
 
     def _launch(self) -> None:
         record, lane, home = self.record, self.services.lane(self.record.lane), self.services.home
+        road = self.services.road
 
         def work() -> _Launched:
             if lane is None:
@@ -184,7 +185,7 @@ class Session(Actor):
             if isinstance(permit, Refused):
                 return _Launched(f"gate: {permit.message}")
             try:
-                start_holder(self.folder.path, record.attempt, permit)
+                start_holder(self.folder.path, record.attempt, permit, road)
             except HolderError as error:
                 return _Launched(str(error))
             return _Launched()

@@ -100,7 +100,8 @@ class SessionDesk:
         home, lanes, models = self.services.home, self._book.registry(), self.services.models
         limits = self.services.limits
         if dry_run:
-            return planned(preview_session(request, home, lanes, models=models, limits=limits))
+            weigh = self.services.purse.weighing()
+            return planned(preview_session(request, home, lanes, models=models, limits=limits, weigh=weigh))
         draft = draft_session(request, home, lanes, models=models, limits=limits)
         if not isinstance(draft, Refused):
             draft = self.services.admission.admit(draft.settings) or draft
@@ -124,7 +125,7 @@ class SessionDesk:
 
     def _begin(self, draft: SessionDraft) -> Reply:
         request = draft.request
-        record, folder = create_session(draft, self.services.home, umask=self.services.umask)
+        record, folder = create_session(draft, self.services.home, umask=self.services.umask, road=self.services.road)
         folder.write_json(PLAN, draft.plan.model_dump(mode="json"))
         named = request.name is not None
         self.services.vigil.launched(draft.settings, draft.environment)
@@ -170,7 +171,13 @@ class SessionDesk:
         folder = SessionFolder(self.services.home.session_dir(record.session_id))
         attempt = record.attempt + 1
         write_launch(
-            folder, draft, self.services.home, attempt=attempt, first=record.given + 1, umask=self.services.umask
+            folder,
+            draft,
+            self.services.home,
+            attempt=attempt,
+            first=record.given + 1,
+            umask=self.services.umask,
+            road=self.services.road,
         )
         again = RelaunchSession(record.session_id, attempt, command.effort)
         self.services.vigil.launched(draft.settings, draft.environment)

@@ -32,7 +32,7 @@ from .denylist import check_denied, check_sent
 from .depth import check_depth
 from .folder_settings import check_folder
 from .gate import Dispatch, Passed, Scope, pass_gate
-from .holders import runtime_place
+from .holders import HolderRoad, runtime_place
 from .host import decode_environment, host_for
 from .intake import effective, settings_of, with_verdict
 from .intake_checks import as_utf8, check_cwd
@@ -41,6 +41,7 @@ from .limit_book import LimitBook, refusal
 from .model_book import ModelBook, known_models
 from .notices import notices_path
 from .own_servers import with_own_servers
+from .purse import Weigh
 from .recheck import SESSION_VERB, keep
 from .session_before import Before, before
 from .session_joining import keep_join
@@ -106,25 +107,29 @@ def draft_session(
     return replace(found, permit=permit, plan=plan)
 
 
-def preview_session(
+def preview_session(  # noqa: PLR0913  all that is known of this machine
     request: SessionRequest,
     home: Home,
     registry: Registry,
     *,
     models: ModelBook | None = None,
     limits: LimitBook | None = None,
+    weigh: Weigh | None = None,
 ) -> Plan | Refused:
-    """Return what ``draft_session`` would come to, with the gate's verdict. Changes nothing at all."""
+    """Return what ``draft_session`` would come to, with the gate's and the budget's verdict. Changes nothing at all."""
     found = _decide(request, home, registry, models, limits)
-    return found if isinstance(found, Refused) else with_verdict(found.plan, found.dispatch)
+    if isinstance(found, Refused):
+        return found
+    plan = with_verdict(found.plan, found.dispatch)
+    if weigh is None or request.task is None:
+        return plan
+    why = weigh(found.billing.kind, found.resolved.model, request.task, found.settings)
+    return plan.model_copy(update={"budget": why})
 
 
-def _decide(  # noqa: C901, PLR0911, PLR0912 - one refusal after the other
+def _decide(  # noqa: C901, PLR0911 - one refusal after the other
     request: SessionRequest, home: Home, registry: Registry, models: ModelBook | None, limits: LimitBook | None
 ) -> SessionDraft | Refused:
-    if not hasattr(os, "fork"):
-        message = "sessions can't run on this system: it has no fork"
-        return Refused(code=RefusalCode.NO_SESSIONS, message=message, hint="use osrc in WSL, or give a job: osrc run")
     try:
         environment = decode_environment(request.environment)
         settings = settings_of(environment)
@@ -239,13 +244,14 @@ def plan_key(transport: str) -> str:
     return "pty" if transport == "tmux" else transport
 
 
-def create_session(
+def create_session(  # noqa: PLR0913 - by name
     draft: SessionDraft,
     home: Home,
     *,
     umask: int,
     now: float | None = None,
     random: Callable[[int], bytes] = os.urandom,
+    road: HolderRoad | None = None,
 ) -> tuple[SessionRecord, SessionFolder]:
     """Make the session's folder, its launch, and its first inbox entry. Raises StateError; then nothing is left.
 
@@ -263,7 +269,7 @@ def create_session(
             continue
     record = _record(draft, session_id, at)
     try:
-        write_launch(folder, draft, home, attempt=1, first=1, umask=umask, random=random)
+        write_launch(folder, draft, home, attempt=1, first=1, umask=umask, random=random, road=road)
         if draft.request.task is not None:
             entry = {"id": f"{session_id}:task", "op": "send", "text": draft.request.task}
             folder.prepare(1, entry)
@@ -283,6 +289,7 @@ def write_launch(  # noqa: PLR0913 - by name
     first: int,
     umask: int,
     random: Callable[[int], bytes] = os.urandom,
+    road: HolderRoad | None = None,
 ) -> None:
     """Write the files of a launch, what the gate asks again, and ``launch.json``.
 
@@ -292,6 +299,7 @@ def write_launch(  # noqa: PLR0913 - by name
     if draft.permit is None:
         raise PermissionError("this draft did not pass the gate")
     keep(folder, draft.dispatch, draft.permit)
+    road = road or HolderRoad()
 
     def placed(text: str) -> str:
         return text.replace("{job}", os.fspath(folder.path)) if launch.files else text
@@ -308,13 +316,16 @@ def write_launch(  # noqa: PLR0913 - by name
         "engine": launch.engine,
         "options": dict(launch.options),
         "first": first,
-        "socket": os.fspath(runtime_place(home, session_id)),
+        "socket": road.door(home, session_id),
+        "plain": road.plain,
         "token": random(16).hex(),
         "notices": os.fspath(notices_path(home, None)),
         "idle_s": draft.settings.number("session_idle") or 0.0,
         "not_before": not_before(draft, time.time()),
         "sys_path": _site_packages(),
     }
+    if launch.engine == "tmux":
+        told["tmux"] = f"{runtime_place(home, session_id)}.tmux"
     folder.write_json(LAUNCH, told)
     if launch.engine == "tmux":
         keep_join(folder, told)

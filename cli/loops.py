@@ -174,4 +174,10 @@ def _reader(reach: Reach) -> Any:  # noqa: ANN401 - typed where it is made
 def _object(reach: Reach, row: Mapping[str, Any]) -> Loop:
     from ..state.loop_views import loop_object  # noqa: PLC0415 - as above
 
-    return loop_object(row, reach.root, time.time())
+    found = loop_object(row, reach.root, time.time())
+    live = [step for step in found["steps"] if step["session_id"] is not None and step["ended"] is None]
+    if live:
+        with _reader(reach) as reader:
+            for step in live:
+                step["session_state"] = (reader.session(step["session_id"]) or {}).get("state")
+    return found

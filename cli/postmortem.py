@@ -8,7 +8,7 @@ from typing import Any, Final, Literal
 Label = Literal["REUSE-OUTPUT", "RETRY-DIFFERENT-LANE", "REAL-FAIL"]
 
 LIMITS: Final = frozenset({"plan-limit", "rate-limit"})
-ELSEWHERE: Final = frozenset({"transport", "auth", "model-gone", "launch"})
+ELSEWHERE: Final = frozenset({"transport", "auth", "model-gone", "launch", "contended"})
 """Outcomes that are the lane's fault. In doubt it is the task's, and a task failure is never retried elsewhere."""
 
 STALLED: Final = frozenset({"wedged", "timeout", "interrupted"})

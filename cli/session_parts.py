@@ -141,7 +141,7 @@ def receipt(options: Globals, found: Session, seen: Receipt, *, wait: bool) -> i
         return seen.exit_code
     if seen.delivery in NOT_TAKEN:
         say(f"ERROR: {found['name']}: {seen.delivery}: {seen.reason or 'no reason was given'}")
-    elif seen.delivery == UNSEEN:
+    elif seen.delivery == UNSEEN and seen.end is None:
         answer(f"{found['name']} {seen.number} {seen.delivery}")
         screen = " --screen" if found.get("transport") in ("pty", "tmux") else ""
         say(f"it left us, but {seen.reason or 'no turn was seen'}: osrc session read {found['name']}{screen}")

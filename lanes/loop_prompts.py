@@ -38,25 +38,33 @@ def fenced(text: str, limit: int = DATA_LIMIT) -> str:
 
 
 def build(  # noqa: PLR0913 - what a lap may know, by name
-    task: str,
+    task: str | None,
     *,
     check: str | None,
     failure: str | None = None,
     plan: str | None = None,
     advice: str | None = None,
     changed: Sequence[str] = (),
+    cut: bool = False,
 ) -> str:
-    """Return a builder's prompt: the task, the goal, and what the last lap came to."""
-    parts = [task.strip("\n")]
+    """Return a builder's prompt: the task, the goal, and what the last lap came to.
+
+    Without a task: it has that already, and goes on in the same conversation; ``cut``: after it was interrupted.
+    """
+    if task is None and cut:
+        parts = ["You were interrupted. Look at what is there, and go on with your task."]
+    else:
+        parts = ["It is not done yet: go on with your task." if task is None else task.strip("\n")]
     if plan is not None:
         parts.append(f"This plan was decided; follow it.\n{fenced(plan)}")
-    if check is not None:
+    if check is not None and task is not None:
         parts.append(
             "Your work is done when this command exits with status 0 in the working folder. It is run for you, outside"
             f" of you, once you have ended; what it consists of is not yours to change.\n{fenced(check)}"
         )
     if failure is not None:
-        parts.append(f"The last run of that command failed. {_DATA}\n{fenced(failure)}")
+        which = "that command" if task is not None else "the check"
+        parts.append(f"The last run of {which} failed. {_DATA}\n{fenced(failure)}")
     if changed:
         names = ", ".join(changed[:20])
         parts.append(f"These files belong to the check and were changed: {names}. Put them back as they were.")
@@ -80,9 +88,13 @@ def find(task: str, known: Sequence[str]) -> str:
     return "\n\n".join(parts)
 
 
-def write(task: str, *, rubric: str, before: str | None, critique: str | None, failure: str | None) -> str:
-    """Return a writer's prompt: the task, the rubric, and what was thought of the last answer."""
-    parts = [task.strip("\n"), f"It will be judged by this rubric:\n{fenced(rubric)}"]
+def write(task: str | None, *, rubric: str, before: str | None, critique: str | None, failure: str | None) -> str:
+    """Return a writer's prompt: the task, the rubric, and what was thought of the last answer.
+
+    Without a task: it has both already, and goes on in the same conversation.
+    """
+    parts = ["Give your whole answer again, better."] if task is None else [task.strip("\n")]
+    parts += [] if task is None else [f"It will be judged by this rubric:\n{fenced(rubric)}"]
     if before is not None:
         parts.append(f"Your last answer was this. {_DATA}\n{fenced(before)}")
     if failure is not None:
@@ -105,12 +117,16 @@ def judge(task: str, *, rubric: str, answer: str) -> str:
     )
 
 
-def debate(task: str, *, turn: int, others: Iterable[tuple[str, str]]) -> str:
-    """Return the prompt of one seat of a council: a plan, in the light of the others'."""
-    parts = [
-        "Propose a plan for the task below. Change nothing yourself: another one will build what is decided.",
-        f"The task:\n{fenced(task)}",
-    ]
+def debate(task: str | None, *, turn: int, others: Iterable[tuple[str, str]]) -> str:
+    """Return the prompt of one seat of a council: a plan, in the light of the others'. Without a task it has that."""
+    parts = (
+        []
+        if task is None
+        else [
+            "Propose a plan for the task below. Change nothing yourself: another one will build what is decided.",
+            f"The task:\n{fenced(task)}",
+        ]
+    )
     for name, text in others:
         parts.append(f"{name} proposed, in the round before. {_DATA}\n{fenced(text, DATA_LIMIT // 2)}")
     if turn > 1:

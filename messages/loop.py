@@ -9,6 +9,7 @@ from pydantic import Field, StringConstraints
 
 from .base import Message, Observation
 from .job import Identity, JobId, JobRequest, ModelName
+from .session import SessionId
 from .vocabulary import Verb
 
 LOOP_ID_PATTERN = r"^loop-\d{8}-\d{6}-[0-9a-f]{12}$"
@@ -91,6 +92,8 @@ class LoopTerms(Message):
     """Call it success although the delegate changed what the check consists of."""
     keep_conversation: bool = False
     """Each lap goes on with the conversation of the one before."""
+    session: bool = False
+    """Each builder, writer or seat is one live session, and each of its laps a send to that."""
     models: Annotated[tuple[ModelName, ...], Field(max_length=8)] = ()
     """escalate: the ladder, cheapest first. council: who debates."""
     per_rung: Laps = 2
@@ -139,6 +142,12 @@ class LoopStep(Observation):
     """How often the loop had been resumed when it began."""
     model: str | None = None
     job_id: JobId | None = None
+    session_id: SessionId | None = None
+    """The session that it is a turn of, where it is no job."""
+    attempt: int | None = None
+    """Which launch of that session's program had the turn."""
+    turns: int | None = None
+    """How many turns of it were over with this one."""
     began: float
     """Epoch seconds."""
     ended: float | None = None

@@ -121,6 +121,8 @@ class FailureKind(StrEnum):
     OUTPUT_LIMIT = "output-limit"
     INTERRUPTED = "interrupted"
     LAUNCH = "launch"
+    CONTENDED = "contended"
+    """It could not start: another start of the same CLI held what it needs. No model was asked yet."""
     TASK = "task"
 
 

@@ -6,9 +6,10 @@
         case Wait(): ...     # the last step has not ended
         case End(): ...      # it is over, in exactly one way
 
-Rules. The history decides, and nothing else: a supervisor that was killed decides the same again. One step at a time. A
-lap whose job did not end well is not graded. What a step before a resume came to ends nothing after it: the loop goes
-on from there. Bounds hold before anything is begun; a check of what was paid for costs nothing and is still made.
+Rules. The history decides, and nothing else: a supervisor that was killed decides the same again. One step at a time,
+but those who are asked the same at once (``TOGETHER``). A lap whose job did not end well is not graded. What a step
+before a resume came to ends nothing after it: the loop goes on from there. Bounds hold before anything is begun; a
+check of what was paid for costs nothing and is still made.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from ..messages.loop import LoopEnd, LoopRecord, LoopStep, Role, Shape
 DONE = frozenset({"done", "done?"})
 BLOCKED = frozenset({"blocked", "permission-blocked"})
 PASSED, NOT_RUN, CANCELED, REFUSED = "passed", "not_run", "canceled", "refused"
+INTERRUPTED = "interrupted"
 TRIES = 2
 """So many in a row that came to nothing (a job that failed, a judge without a word) are the end."""
 AGAIN = "osrc loop resume {loop}"
@@ -45,9 +47,9 @@ class Grade:
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """The step that was begun has not ended. ``stop``: its end was asked for."""
+    """Steps that were begun have not ended. ``stop``: their end was asked for."""
 
-    step: LoopStep
+    steps: tuple[LoopStep, ...] = ()
     stop: bool = False
 
 
@@ -60,8 +62,10 @@ class End:
     hint: str | None = None
 
 
-Wanted = Act | Grade | End
-Next = Wanted | Wait
+Next = Act | Grade | End | Wait
+
+TOGETHER = frozenset({Role.DEBATE})
+"""Roles of which several are at work at the same time, where each says its own and changes nothing."""
 
 
 class EndedLoop(Exception):  # noqa: N818 - named for what it is
@@ -72,14 +76,27 @@ def decide(record: LoopRecord, now: float) -> Next:
     """Return what comes next. ``now`` is epoch seconds. Raises EndedLoop."""
     if record.end is not None:
         raise EndedLoop(record.loop_id)
-    if record.steps and record.steps[-1].ended is None:
-        return Wait(record.steps[-1], stop=record.cancel_requested)
+    under_way = tuple(step for step in record.steps if step.ended is None)
+    if under_way:
+        return _beside(record, under_way, now)
     wanted = _SHAPES[record.terms.shape](record)
     if isinstance(wanted, End) and wanted.end is LoopEnd.SUCCESS:
         return wanted  # what was seen to be right is right, whoever gave up on it meanwhile
     if record.cancel_requested:
         return End(LoopEnd.CANCELED, "canceled on request", AGAIN)
-    return wanted if isinstance(wanted, End) else _bounded(record, wanted, now)
+    return _bounded(record, wanted, now) if isinstance(wanted, Act | Grade) else wanted
+
+
+def _beside(record: LoopRecord, under_way: tuple[LoopStep, ...], now: float) -> Next:
+    """Return who else may be asked while others are at work; mostly they are waited for."""
+    wait = Wait(under_way, stop=record.cancel_requested)
+    if record.cancel_requested or any(step.role not in TOGETHER for step in under_way):
+        return wait
+    wanted = _SHAPES[record.terms.shape](record)
+    if not isinstance(wanted, Act) or wanted.role not in TOGETHER:
+        return wait
+    allowed = _bounded(record, wanted, now)
+    return allowed if isinstance(allowed, Act) else wait
 
 
 def cash(record: LoopRecord) -> tuple[float, bool, int]:
@@ -96,7 +113,7 @@ def remaining_s(record: LoopRecord, now: float) -> float | None:
     return record.limits.seconds - record.spent_s - max(0.0, now - record.segment_began)
 
 
-def _bounded(record: LoopRecord, wanted: Act | Grade, now: float) -> Wanted:
+def _bounded(record: LoopRecord, wanted: Act | Grade, now: float) -> Act | Grade | End:
     left = remaining_s(record, now)
     if left is not None and left <= 0:
         return End(LoopEnd.MAX_TIME, f"its {record.limits.seconds or 0:g} s are over", f"{AGAIN} --max-minutes N")
@@ -165,11 +182,19 @@ def _came_to_nothing(record: LoopRecord, step: LoopStep) -> End | None:
 def _tries(record: LoopRecord, step: LoopStep) -> list[LoopStep]:
     """Return the steps of its kind, in this segment, that came to nothing in a row, the last one included."""
     found: list[LoopStep] = []
-    for one in reversed(_of(record, step.role)):
+    alike = [one for one in _of(record, step.role) if one.ended is not None]
+    if step.role in TOGETHER:
+        alike = [one for one in alike if (one.who, one.round) == (step.who, step.round)]
+    for one in reversed(alike):
         if one.segment != record.segment or _useful(one):
             break
         found.append(one)
     return found
+
+
+def _next_lap(step: LoopStep) -> int:
+    """Return the lap after one that did not end well: a turn that was cut off is gone on with, it is no lap more."""
+    return step.lap if step.session_id is not None and step.state == INTERRUPTED else step.lap + 1
 
 
 def _useful(step: LoopStep) -> bool:
@@ -223,7 +248,7 @@ def _graded(record: LoopRecord, lap: int) -> LoopStep | Grade | End:
     return Grade(lap)
 
 
-def _build(record: LoopRecord) -> Wanted:
+def _build(record: LoopRecord) -> Next:
     """Return what comes next where a builder loops on the check; SUCCESS once that passes."""
     first = _baseline(record)
     if first is not None:
@@ -233,7 +258,7 @@ def _build(record: LoopRecord) -> Wanted:
         return Act(Role.BUILD, 1)
     last = builds[-1]
     if last.state not in DONE:
-        return _came_to_nothing(record, last) or Act(Role.BUILD, last.lap + 1, last.who)
+        return _came_to_nothing(record, last) or Act(Role.BUILD, _next_lap(last), last.who)
     verdict = _graded(record, last.lap)
     if not isinstance(verdict, LoopStep):
         return verdict
@@ -250,7 +275,7 @@ def _passed(record: LoopRecord, build: LoopStep) -> End:
     return End(LoopEnd.SUCCESS, f"the check passes after {laps}" + (f"; its own {some} changed" if changed else ""))
 
 
-def _after_failure(record: LoopRecord, build: LoopStep, verdict: LoopStep) -> Wanted:
+def _after_failure(record: LoopRecord, build: LoopStep, verdict: LoopStep) -> Next:
     """Return the next lap, up the ladder where there is one, or the end of a loop that does not move."""
     ladder = record.terms.models if record.terms.shape is Shape.ESCALATE else ()
     mine = [
@@ -282,7 +307,7 @@ def _rung(record: LoopRecord, lap: int) -> int:
 # --- shapes
 
 
-def _sweep(record: LoopRecord) -> Wanted:
+def _sweep(record: LoopRecord) -> Next:
     rounds = _of(record, Role.FIND)
     if not rounds:
         return Act(Role.FIND, 1)
@@ -297,13 +322,13 @@ def _sweep(record: LoopRecord) -> Wanted:
     return Act(Role.FIND, last.lap + 1)
 
 
-def _optimize(record: LoopRecord) -> Wanted:  # noqa: PLR0911 - one step after the other
+def _optimize(record: LoopRecord) -> Next:  # noqa: PLR0911 - one step after the other
     writes = _of(record, Role.WRITE)
     if not writes:
         return Act(Role.WRITE, 1)
     last = writes[-1]
     if last.state not in DONE:
-        return _came_to_nothing(record, last) or Act(Role.WRITE, last.lap + 1)
+        return _came_to_nothing(record, last) or Act(Role.WRITE, _next_lap(last))
     if record.terms.check is not None:
         verdict = _graded(record, last.lap)
         if not isinstance(verdict, LoopStep):
@@ -342,7 +367,7 @@ def _first_lap(record: LoopRecord) -> int:
     return next((one.lap for one in record.steps if one.segment == record.segment and one.lap), 1)
 
 
-def _council(record: LoopRecord) -> Wanted:  # noqa: PLR0911 - one step after the other
+def _council(record: LoopRecord) -> Next:  # noqa: PLR0911 - one step after the other
     debate = _debate(record)
     if debate is not None:
         return debate
@@ -366,20 +391,30 @@ def _council(record: LoopRecord) -> Wanted:  # noqa: PLR0911 - one step after th
     return Act(Role.BUILD, lap + 1)
 
 
-def _debate(record: LoopRecord) -> Wanted | None:
-    """Return who speaks next; None once there is a plan, or somebody has to decide."""
-    said = {(one.round, one.who): one for one in _of(record, Role.DEBATE)}
+def _debate(record: LoopRecord) -> Next | None:
+    """Return who speaks next, all seats of a round at once; None once there is a plan, or somebody has to decide."""
     for turn in range(1, record.terms.rounds + 1):
-        for who in range(len(record.terms.models)):
-            one = said.get((turn, who))
-            if one is None:
-                return Act(Role.DEBATE, 0, who, turn)
-            if one.state not in DONE:
-                return _came_to_nothing(record, one) or Act(Role.DEBATE, 0, who, turn)
+        found = _round(record, turn)
+        if found is not None:
+            return found
     return None if record.terms.judge is None else _decided(record)
 
 
-def _decided(record: LoopRecord) -> Wanted | None:
+def _round(record: LoopRecord, turn: int) -> Next | None:
+    """Return what a round of the debate still needs: a seat that was not asked yet comes before any that failed."""
+    said = {one.who: one for one in _of(record, Role.DEBATE) if one.round == turn}
+    seats = range(len(record.terms.models))
+    failed = [one for who in seats if (one := said.get(who)) is not None and one.ended and one.state not in DONE]
+    for one in failed:
+        if (over := _came_to_nothing(record, one)) is not None:
+            return over
+    for who in seats:
+        if who not in said or said[who] in failed:
+            return Act(Role.DEBATE, 0, who, turn)
+    return Wait() if any(one.ended is None for one in said.values()) else None
+
+
+def _decided(record: LoopRecord) -> Next | None:
     plans = _of(record, Role.DECIDE)
     if plans and plans[-1].state in DONE:
         return None
@@ -388,7 +423,7 @@ def _decided(record: LoopRecord) -> Wanted | None:
     return Act(Role.DECIDE, 0)
 
 
-_SHAPES: Mapping[Shape, Callable[[LoopRecord], Wanted]] = {
+_SHAPES: Mapping[Shape, Callable[[LoopRecord], Next]] = {
     Shape.VERIFY: _build,
     Shape.ESCALATE: _build,
     Shape.SWEEP: _sweep,

@@ -75,6 +75,7 @@ def _with(steps: Iterable[Any], step: Any) -> list[Any]:  # noqa: ANN401 - a JSO
     found = list(steps)
     if not isinstance(step, dict):
         return found
-    if found and found[-1].get("number") == step.get("number"):
-        found.pop()
+    for place in range(len(found) - 1, -1, -1):
+        if found[place].get("number") == step.get("number"):
+            return [*found[:place], step, *found[place + 1 :]]
     return [*found, step]

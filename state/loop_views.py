@@ -16,6 +16,8 @@ _STEP = (
     "round",
     "model",
     "job_id",
+    "session_id",
+    "session_state",
     "began",
     "ended",
     "state",
@@ -31,6 +33,7 @@ _STEP = (
     "found",
     "agrees",
 )
+_NOW = ("role", "lap", "model", "job_id", "session_id", "began")
 _LAPS = frozenset({"build", "find", "write"})
 _FINE = frozenset({"passed", "done", "done?"})
 
@@ -101,10 +104,9 @@ def _cost(steps: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _now(steps: list[dict[str, Any]]) -> dict[str, Any] | None:
-    """Return the step that runs; None where none does."""
-    if not steps or steps[-1].get("ended") is not None:
-        return None
-    return {key: steps[-1].get(key) for key in ("role", "lap", "model", "job_id", "began")}
+    """Return the step that runs, the newest of several; None where none does."""
+    runs = next((step for step in reversed(steps) if step.get("ended") is None), None)
+    return None if runs is None else {key: runs.get(key) for key in _NOW}
 
 
 def _failure(steps: list[dict[str, Any]]) -> str | None:

@@ -179,10 +179,6 @@ class SessionFolder:
         """Return who took an attempt, if that is legible."""
         return _identity(self.read_json(f"claim.{attempt}"))
 
-    def is_claimed(self, attempt: int) -> bool:
-        """Whether somebody took it."""
-        return (self.path / f"claim.{attempt}").exists()
-
     def read_holder(self, attempt: int) -> HolderRecord | None:
         """Return who holds this attempt."""
         value = self.read_json(HOLDER)

@@ -137,13 +137,13 @@ _SUPERVISOR = (
     _flag(
         "loopback",
         False,
-        "the supervisor listens at a port of this machine, not at a local socket (always so on Windows)",
+        "supervisor and sessions listen at ports of this machine, not at local sockets (always so on Windows)",
     ),
     Setting(
         "spawn",
         "text",
         None,
-        "how a job's own process is started: forked, or each by itself (plain, always so on Windows)",
+        "how the process of a job or session is started: forked, or by itself (plain, always so on Windows)",
         choices=("fork", "plain"),
     ),
     _flag("no_daemon", False, "run the supervisor inside each command"),

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any, Protocol
 
 from ...lanes.screens.answering import ALWAYS, KEYS, NEGATIVE, Answering, AnswerPolicy, choose, press
-from ...lanes.screens.delivery import Action, Delivery, Look, Policy, Send, advance, typed
+from ...lanes.screens.delivery import Action, Delivery, Look, Policy, Send, advance, belated, typed
 from ...lanes.screens.model import Menu, ScreenState, State
 from ...lanes.screens.picking import Picking, operate
 from ...lanes.screens.rules import Picker, ScreenRules
@@ -43,6 +43,7 @@ class Pace:
     again_s: float = 3.0
     sight_s: float = 4.0
     turn_s: float = 60.0
+    answered_s: float = 2.0
     room_s: float = 15.0
     idle_s: float = 0.6
     """How long a screen must show idleness until it counts."""
@@ -60,7 +61,12 @@ class Pace:
     def sending(self) -> Policy:
         """For a send."""
         return Policy(
-            settle_s=self.settle_s, again_s=self.again_s, sight_s=self.sight_s, turn_s=self.turn_s, room_s=self.room_s
+            settle_s=self.settle_s,
+            again_s=self.again_s,
+            sight_s=self.sight_s,
+            turn_s=self.turn_s,
+            answered_s=self.answered_s,
+            room_s=self.room_s,
         )
 
     @property
@@ -113,6 +119,8 @@ class Conduct:
         self._emit = emit
         self._job: _Job | None = None
         self._next: tuple[int, str] | None = None
+        self._late: Send | None = None
+        """The last send, while its turn was not seen to start: it may be seen yet."""
         self._settled = _Settled()
         self._asks = 0
         self._model: str | None = None
@@ -139,7 +147,8 @@ class Conduct:
         if self._job is not None and self._job.answer is not None:
             self._next = (number, text)
         elif self._free(number):
-            self._job = _Job(number, "send", send=Send(), text=text)
+            self._late = None
+            self._job = _Job(number, "send", send=Send(text=text), text=text)
 
     def answer(self, number: int, choice: str, request: str | None) -> None:
         """Answer the dialog that is there."""
@@ -160,6 +169,7 @@ class Conduct:
         if self.rules is None:
             self._deliver(number, "refused", "its keys are not known for this version")
             return
+        self._late = None
         if self._job is not None and self._job.kind == "send":
             self._deliver(self._job.number, "failed", "interrupted")
             self._job = None
@@ -197,6 +207,8 @@ class Conduct:
         job = self._job
         if job is not None:
             self._work(job, look)
+        elif self._late is not None:
+            self._look_again(self._late, look)
         if self._job is None and self._next is not None:
             (number, text), self._next = self._next, None
             self.send(number, text)
@@ -244,7 +256,15 @@ class Conduct:
         elif after.reached is Delivery.ACCEPTED:
             self._finish(job, "refused", after.evidence)
         else:
+            self._late = after
             self._finish(job, "unverified", after.evidence)
+
+    def _look_again(self, before: Send, look: Look) -> None:
+        """Find the turn of a send that was given up: whoever waits for its end gets that."""
+        self._late, proof = belated(before, look, self.pace.sending)
+        if proof is not None:
+            self._late, self.turn_running = None, True
+            self._tell(State.WORKING, proof, look)
 
     def _work_pick(self, job: _Job, before: Picking, look: Look) -> None:
         assert self.rules is not None  # noqa: S101 - a pick is only made with rules

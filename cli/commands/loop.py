@@ -28,6 +28,8 @@ GUIDE = """Which loop do you want?
     osrc loop council --seats A,B --judge C -m D --check "make test" "..."
         Models debate to a plan, you launch it, a cheap one builds it, an advisor compares. For what is hard to undo.
 
+  With --session (verify, escalate, council, optimize) it is a live session from lap to lap, which you watch and steer.
+
   You are looking for things, and don't know how many there are (bugs, dead code, unclear docs):
     osrc loop sweep "find places where errors are swallowed"
         Rounds until two in a row find nothing new.
@@ -127,6 +129,7 @@ def _checks(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 _WRITING = click.option("--verb", type=click.Choice(("edit", "yolo")), default="edit", help="What it may do (edit).")
+_SESSION = click.option("--session", is_flag=True, help="Laps are turns of a live session (osrc session read -f).")
 _KEEP = click.option("--keep-conversation", is_flag=True, help="Each lap goes on with the last one's conversation.")
 
 
@@ -136,17 +139,22 @@ _KEEP = click.option("--keep-conversation", is_flag=True, help="Each lap goes on
 @_bounds(6, "laps")
 @_WRITING
 @_KEEP
+@_SESSION
 @_task
 @click.pass_obj
 def verify(options: Globals, /, words: tuple[str, ...], **flags: Any) -> int:  # noqa: ANN401 - click's values
     """One delegate until a check passes.
+
+    With --session it is one live session that you watch and steer (osrc session read, attach, send, answer) while it
+    goes from lap to lap; each lap is a send to it, and it is stopped when the loop ends. The --verb is what it may do
+    unasked, where its program has a mode for that; else it asks, and the lap waits for your answer.
 
     The check runs outside the model, once before anything is done and once after each lap; what it printed goes into
     the next lap. The state is on stdout: success, blocked, max_turns, max_time, max_usd or canceled.
 
     Next: osrc loop status shows its laps, osrc loop resume LOOP goes on with higher bounds.
     """
-    given = {"keep_conversation": flags["keep_conversation"]}
+    given = {"keep_conversation": flags["keep_conversation"], "session": flags["session"]}
     return looping.start(options, "verify", flags["verb"], words, flags, given)
 
 
@@ -157,6 +165,7 @@ def verify(options: Globals, /, words: tuple[str, ...], **flags: Any) -> int:  #
 @_checks
 @_bounds(6, "laps")
 @_WRITING
+@_SESSION
 @_task
 @click.pass_obj
 def escalate(options: Globals, /, words: tuple[str, ...], **flags: Any) -> int:  # noqa: ANN401 - click's values
@@ -167,6 +176,7 @@ def escalate(options: Globals, /, words: tuple[str, ...], **flags: Any) -> int: 
     if flags["model"] is not None:
         raise click.UsageError("-m is one model; --ladder names those of an escalation.")
     given = {"models": looping.names(flags["ladder"], "--ladder"), "per_rung": flags["per_tier"]}
+    given["session"] = flags["session"]
     flags["laps"] = flags["laps"] or min(1000, given["per_rung"] * len(given["models"]))
     return looping.start(options, "escalate", flags["verb"], words, flags, given)
 
@@ -216,6 +226,7 @@ def sweep(options: Globals, /, words: tuple[str, ...], **flags: Any) -> int:  # 
 @_checks
 @_bounds(6, "laps")
 @_KEEP
+@_SESSION
 @_task
 @click.pass_obj
 def optimize(options: Globals, /, words: tuple[str, ...], **flags: Any) -> int:  # noqa: ANN401 - click's values
@@ -229,6 +240,7 @@ def optimize(options: Globals, /, words: tuple[str, ...], **flags: Any) -> int: 
         "bar": flags["bar"],
         "patience": flags["patience"],
         "keep_conversation": flags["keep_conversation"],
+        "session": flags["session"],
     }
     return looping.start(options, "optimize", flags["verb"], words, flags, given)
 
@@ -244,6 +256,7 @@ def optimize(options: Globals, /, words: tuple[str, ...], **flags: Any) -> int: 
 @_bounds(6, "laps of the builder")
 @_WRITING
 @_KEEP
+@_SESSION
 @_task
 @click.pass_obj
 def council(options: Globals, /, words: tuple[str, ...], **flags: Any) -> int:  # noqa: ANN401 - click's values
@@ -258,6 +271,7 @@ def council(options: Globals, /, words: tuple[str, ...], **flags: Any) -> int:  
         "judge": flags["judge"],
         "advisor": flags["advisor"],
         "keep_conversation": flags["keep_conversation"],
+        "session": flags["session"],
     }
     if flags["launch"] and flags["judge"] is None:
         raise click.UsageError("--launch needs --judge: without one, nobody decides on the plan but you.")

@@ -58,6 +58,9 @@ def add(server: MCPServer, desk: Desk) -> None:
         cwd: Folder = None,
         worktree: Worktree = None,
         label: Annotated[str | None, Field(description="A name for it.")] = None,
+        session: Annotated[
+            bool, Field(description="Laps are turns of one live session, which can be steered.")
+        ] = False,
     ) -> dict[str, Any]:
         """Start a loop: a delegate works, a check judges, what failed goes into the next lap. Returns its id at once.
 
@@ -71,6 +74,7 @@ def add(server: MCPServer, desk: Desk) -> None:
             "judge": judge,
             "rubric": rubric,
             "bar": bar,
+            "session": session or None,
         }
         minutes = None if max_minutes is None else max_minutes * 60.0
         if shape == "escalate":

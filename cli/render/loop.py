@@ -64,16 +64,28 @@ def step_line(step: Mapping[str, Any]) -> str:
     where = _where(step)
     model = f" by {one_line(str(step['model']), 40)}" if step["model"] else ""
     if step["ended"] is None:
-        job = f" (osrc watch {step['job_id']})" if step["job_id"] else ""
-        return f"{where} {step['role']}{model}: runs{job}"
+        return f"{where} {step['role']}{model}: {_runs(step)}"
     said = f": {one_line(str(step['detail']), 160)}" if step["detail"] and step["state"] not in _FINE else ""
     extra = [f"score {step['score']:g}"] if step["score"] is not None else []
     extra += [f"{step['found']} new"] if step["found"] is not None else []
     extra += ["as planned" if step["agrees"] else "not as planned"] if step["agrees"] is not None else []
     extra += [f"CHANGED THE CHECK: {one_line(', '.join(step['changed'][:5]), 120)}"] if step["changed"] else []
-    extra += [str(step["job_id"])] if step["job_id"] else []
+    extra += [str(step["job_id"] or step["session_id"])] if step["job_id"] or step["session_id"] else []
     told = f" ({', '.join(extra)})" if extra else ""
     return f"{where} {step['role']}{model}: {step['state']}{said}{told}"
+
+
+def _runs(step: Mapping[str, Any]) -> str:
+    """Return how a step that runs is watched, and what a session waits for."""
+    session = step["session_id"]
+    if session is None:
+        return f"runs (osrc watch {step['job_id']})" if step["job_id"] else "runs"
+    state = step.get("session_state")
+    if state == "waiting-approval":
+        return f"asks you something (osrc session answer {session})"
+    if state in ("trust", "login", "menu", "limit", "unknown"):
+        return f"waits: its session is in state {state} (osrc session read {session})"
+    return f"runs (osrc session read {session} -f)"
 
 
 def _where(step: Mapping[str, Any]) -> str:
@@ -108,14 +120,19 @@ class LoopDisplay:
 
     def begin(self, loop: Mapping[str, Any]) -> None:
         """Take what there is already as said."""
-        self._seen |= {step["number"]: (step["ended"] is None, step["state"]) for step in loop["steps"]}
+        self._seen |= {step["number"]: self._key(step) for step in loop["steps"]}
 
     def show(self, loop: Mapping[str, Any]) -> None:
         """Say what is new."""
         if self._quiet:
             return
         for step in loop["steps"]:
-            key = (step["ended"] is None, step["state"])
+            key = self._key(step)
             if self._seen.get(step["number"]) != key:
                 self._seen[step["number"]] = key
                 say(step_line(step))
+
+    @staticmethod
+    def _key(step: Mapping[str, Any]) -> tuple[object, ...]:
+        waits = step["ended"] is None and not _runs(step).startswith("runs")
+        return step["ended"] is None, step["state"], waits

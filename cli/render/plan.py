@@ -69,9 +69,15 @@ def plan_lines(plan: Mapping[str, Any]) -> list[str]:
         ("gate", _word(plan, "gate", limit=1000)),
         *(("disclosure", one_line(str(text), 1000)) for text in plan.get("disclosure") or ()),
         ("cost", _word(plan, "cost", "unknown")),
+        *([("budget", f"REFUSED: {_word(plan, 'budget', limit=400)}")] if plan.get("budget") else []),
         *(("note", one_line(str(text), 400)) for text in plan.get("notices") or ()),
     ]
     return [f"{key + ':':<13} {value}" for key, value in rows]
+
+
+def would_begin(plan: Mapping[str, Any]) -> bool:
+    """Whether nothing that a dry run has asked, gate or budget, would refuse it."""
+    return bool(plan.get("gate_open", True)) and not plan.get("budget")
 
 
 def _argv(argv: Any) -> str:  # noqa: ANN401 - a list of strings from JSON

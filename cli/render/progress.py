@@ -51,7 +51,8 @@ class Display:
         for job in jobs:
             hops, identifier = job.get("hops") or [], str(job.get("job_id"))
             for over in hops[self._hops.get(identifier, 0) :]:
-                self.line(f">>> [moved] {one_line(str(over.get('why')), 300)}")
+                word = "again" if over.get("outcome") == "contended" else "moved"
+                self.line(f">>> [{word}] {one_line(str(over.get('why')), 300)}")
             self._hops[identifier] = len(hops)
 
     def line(self, text: str) -> None:

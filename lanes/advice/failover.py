@@ -1,9 +1,10 @@
 """Where a job goes whose lane failed it: one pure decision, a step at a time.
 
+- A start that another start of the same CLI was in the way of is made again, on the same lane: no model was asked.
 - A task failure goes nowhere. A transport failure of a job that changes nothing goes down a shortlist.
 - A spent plan moves any job: to the same model elsewhere, else to the nearest tier.
 - A model that was named stays that model. Cash is never spent unasked, what is local stays local, and no lane
-  gets the same prompt twice.
+  gets the same prompt twice, unless its CLI could not even start.
 
 The caller finds out whether the lane that was picked is ready; one that is not is marked so, and the next picked.
 """
@@ -24,6 +25,8 @@ KINDS = ("free", "plan", "unknown", "metered")
 
 CASH_SWITCH = "OSRC_FAILOVER_CASH_OK=1"
 _PASSING = frozenset({FailureKind.TRANSPORT, FailureKind.RATE_LIMIT})
+STARTS = 5
+"""How often a job is started in all whose CLI is kept from starting by other starts of it."""
 _NAMED = 4
 """Lanes that a sentence names with their reason."""
 
@@ -64,6 +67,8 @@ class Case:
     """Lane and model key of every attempt so far."""
     transport_moves: int = 0
     limit_moves: int = 0
+    starts: int = 1
+    """Starts of this job that others were in the way of, this one included."""
     chain: tuple[str, ...] = ()
     """Models of the lane's own chain that come next."""
     policy: FailoverPolicy = field(default_factory=FailoverPolicy)
@@ -92,6 +97,8 @@ class Stop:
 
 def next_hop(case: Case, options: Sequence[Option]) -> Hop | Stop:
     """Return the next attempt of a failed job, or why there is none."""
+    if case.failure is FailureKind.CONTENDED:
+        return _anew(case)
     passing = case.failure in _PASSING
     if not passing and case.failure is not FailureKind.PLAN_LIMIT:
         return Stop(why=None)
@@ -104,6 +111,14 @@ def next_hop(case: Case, options: Sequence[Option]) -> Hop | Stop:
     if refused is not None or chained is not None:
         return chained or Stop(why=refused)
     return _elsewhere(case, options)
+
+
+def _anew(case: Case) -> Hop | Stop:
+    """Return the same once more, unless it has been tried often enough."""
+    if case.starts >= STARTS:
+        return Stop(why=f"not started again: others were in its way at {case.starts} starts")
+    why = f"{case.lane}: another start of it was in the way; it is started again"
+    return Hop(lane=case.lane, model=case.model, tier=case.tier, why=why)
 
 
 def shortlist(case: Case, options: Iterable[Option]) -> list[Option]:

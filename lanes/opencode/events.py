@@ -62,10 +62,10 @@ NOT_STARTED = (
     "configuration is invalid",
     "configinvaliderror",
     "unknown argument",
-    # Several first starts at once in one home, or the first ones of a new version: its database is being made.
-    "database is locked",
-    "failed query:",
 )
+CONTENDED = ("database is locked", "failed query:")
+"""Seen when several start at once in one home, most of all when its database is being made there: it waits for none of
+the locks that opening it needs."""
 SILENT_REASONS = frozenset({"tool-calls"})
 
 
@@ -137,12 +137,16 @@ class OpenCodeParser(JsonLinesParser):
         tail = without_log(self.err_tail) or self._refused or ""
         message = tail or "OpenCode ended in the middle of its work"
         if kind is FailureKind.TASK and self._reason is None:
-            said = failures.normal(tail)
-            started = not any(words in said for words in NOT_STARTED)
-            kind = (failures.by_words(tail) or kind) if started else FailureKind.LAUNCH
+            kind = self._why_silent(failures.normal(tail)) or failures.by_words(tail) or kind
         return TurnEnded(
             ok=False, text=self._answer, failure=kind, message=clip(message, MESSAGE_CHARS), synthetic=True
         )
+
+    def _why_silent(self, said: str) -> FailureKind | None:
+        """Return what its last words tell of a start that came to nothing, or None."""
+        if self._conversation is None and any(words in said for words in CONTENDED):
+            return FailureKind.CONTENDED
+        return FailureKind.LAUNCH if any(words in said for words in (*NOT_STARTED, *CONTENDED)) else None
 
     def _request_failed(self, said: str | None, events: list[LaneEvent]) -> None:
         """Read a request that failed, and may be tried again.

@@ -37,7 +37,8 @@ def _composing(screen: Screen, rules: ScreenRules, region: Region) -> ScreenStat
     composer, draft = composer_of(screen, region, rules.composer)
     end = last_row(screen.lines) + 1
     footer = screen.lines[region.after : end]
-    above = [line for line in screen.lines[: region.edge] if line.strip()][-rules.status_rows :]
+    rows = _rows_alone(screen.lines[: region.edge], rules)
+    above = [line for line in rows if line.strip()][-rules.status_rows :]
     body = conversation(screen.lines[: region.edge], rules)
     model = model_of(rules, footer if rules.composer.kind != "barred" else screen.lines[region.bottom : end])
     at_work = next((line for line in footer if rules.working.search(line)), None)
@@ -95,12 +96,17 @@ def _neither(screen: Screen, rules: ScreenRules) -> ScreenState:
 
 def conversation(rows: tuple[str, ...], rules: ScreenRules) -> tuple[str, ...]:
     """The rows above the composer without those of the interface's own at their end."""
-    if rules.composer.beside is not None:
-        rows = tuple(rules.composer.beside.sub("", row).rstrip() for row in rows)
+    rows = _rows_alone(rows, rules)
     end = len(rows)
     while end and (not rows[end - 1].strip(" ─━") or rules.chrome.search(rows[end - 1])):
         end -= 1
     return rows[:end]
+
+
+def _rows_alone(rows: tuple[str, ...], rules: ScreenRules) -> tuple[str, ...]:
+    """The rows without what stands beside them."""
+    beside = rules.composer.beside
+    return rows if beside is None else tuple(beside.sub("", row).rstrip() for row in rows)
 
 
 def model_of(rules: ScreenRules, rows: tuple[str, ...]) -> str | None:

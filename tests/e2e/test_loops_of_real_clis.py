@@ -83,6 +83,20 @@ def test_in_three_laps_and_on_the_second_rung(make_world) -> None:
     assert (len(models), HAIKU in models[0], SONNET in models[1]) == (2, True, True), models
 
 
+def test_in_laps_of_one_session(make_world) -> None:
+    world = make_world([])
+    check, environ = prepared(world), sign_in(world, "claude")
+    world.server.steps = [step for name in PARTS for step in written(world, name)]
+    words = ("verify", "--session", "--lane", "claude", "-m", MODELS["claude"], "--check", check)
+    found, code = looped(world, *words, "Make the tests pass.", **environ)
+    assert (found["state"], code, found["laps"]) == ("success", 0, 3), found
+    assert seen(found)[-2:] == [("build", 3, "done?"), ("check", 3, "passed")]
+    assert len({one["session_id"] for one in found["steps"] if one["role"] == "build"}) == 1
+    told = [request.text for request in world.server.main_requests]
+    assert told[4].count("Make the tests pass.") == 1  # one conversation, which was told its task once
+    assert "half is missing" in told[4]
+
+
 def test_by_a_council_through_its_gate(make_world) -> None:
     world = make_world([])
     check, environ = prepared(world), sign_in(world, "pi")

@@ -13,7 +13,7 @@ from fakes.files import files_under
 from fakes.real_clis import World
 from fakes.signed_in import MODELS, sign_in
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(600)]
 
 STORM = 10
 NAMELESS = {"cline"}
@@ -21,12 +21,10 @@ NAMELESS = {"cline"}
 TRUSTED = {"/elsewhere": {"hasTrustDialogAccepted": True}}
 OWN = {"claude": {".claude.json": {"projects": TRUSTED, "mcpServers": {"mine": {"command": "false"}}}}}
 """Lane → files that a person has already (in the others' homes the set-up itself is one)."""
-USED_BEFORE = {"opencode"}
-"""OpenCode 1.18.33 makes its database at its first start in a home, and two of ten first starts at once fail over it."""
 NOTES = {"updatedAt"}
 """Settings that a CLI writes anew at each start."""
-LINES = {"telemetry", "node_modules", "cache", ".cache"}
-"""Folders whose ``.json`` files are no settings: lines that wait to be sent, packages."""
+LINES = {"telemetry", "node_modules", "cache", ".cache", "locks"}
+"""Folders whose ``.json`` files are no settings: lines that wait to be sent, packages, who holds what just now."""
 
 
 def settings(world: World) -> dict[Path, object]:
@@ -55,9 +53,6 @@ def test_ten_at_once(make_world, lane: str) -> None:
     environ = sign_in(world, lane)
     for name, content in OWN.get(lane, {}).items():
         (world.root / "home" / name).write_text(json.dumps(content))
-    if lane in USED_BEFORE:
-        job, _done = world.job("run", "--lane", lane, "-m", MODELS[lane], "Do errand-0.", **environ)
-        assert job["state"] == "done", job
     before = settings(world)
     assert before or lane in ("qwen", "copilot"), "set up by the environment alone"
 
@@ -68,9 +63,9 @@ def test_ten_at_once(make_world, lane: str) -> None:
 
     with ThreadPoolExecutor(STORM) as pool:
         ids = list(pool.map(start, range(STORM)))
-    waited = world.osrc("wait", *ids, timeout_s=240)
+    waited = world.osrc("wait", *ids, timeout_s=420)
     jobs = {job["job_id"]: job for job in json.loads(world.osrc("status", "--all", "--json").stdout)["jobs"]}
-    assert {jobs[job]["state"] for job in ids} == {"done"}, (waited.stderr, jobs)
+    assert [f"{job}: {jobs[job]}" for job in ids if jobs[job]["state"] != "done"] == [], waited.stderr
     answers = [(world.osrc_home / "jobs" / job / "last.txt").read_text().strip() for job in ids]
     assert answers == [f"This answers errand-{number}." for number in range(STORM)]
     if lane not in NAMELESS:

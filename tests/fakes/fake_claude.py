@@ -101,6 +101,9 @@ def turn(text: str) -> None:
     send(type="user", message={"role": "user", "content": text}, isReplay=True)
     send(type="system", subtype="init", session_id=CONVERSATION, model="fake-1")
     word, _, words = text.partition(" ")
+    if each := os.environ.get("FAKE_EACH_TURN"):
+        subprocess.run(["sh", "-c", each], check=False)
+        word, words = "say", "did it"
     match word:
         case "ask":
             words = ask(words)

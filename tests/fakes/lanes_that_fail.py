@@ -46,6 +46,17 @@ def lost() -> Step:
     return {"event": {"type": "end", "ok": False, "failure": "transport", "message": "connection reset"}}
 
 
+def kept_out() -> Step:
+    """The final event of a CLI that another start of it kept from starting."""
+    return {"event": {"type": "end", "ok": False, "failure": "contended", "message": "database is locked"}}
+
+
+def from_then_on(root: Path, name: str, *actions: Step) -> Step:
+    """A step after which the next starts of a lane play other ``actions``."""
+    script = [{"record": str(root / f"{name}.starts")}, *actions]
+    return {"write": str(root / f"{name}.script.json"), "content": json.dumps(script), "quiet": True}
+
+
 def answers(text: str = "from the spare one") -> tuple[Step, Step]:
     """A good end."""
     return {"mark": "DONE", "text": "done"}, {"end": text}

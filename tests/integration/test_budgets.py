@@ -50,6 +50,10 @@ def test_a_job_is_ended_before_it_passes_its_budget_and_the_day_is_closed(home):
     error = json.loads(refused.stdout)["error"]
     assert error["code"] == "budget_spent"
     assert "~$0.18 of $0.15 for today spent" in error["message"]
+    for words in (("run",), ("fanout",), ("loop", "verify", "--check", "true", "--verb", "edit")):
+        dry = home.osrc(*words, "--dry-run", "--lane", "cash", "--", "spend", OSRC_BUDGET_DAY="0.15")
+        assert dry.returncode == 1, dry
+        assert b"~$0.18 of $0.15 for today spent" in dry.stdout + dry.stderr, dry
     assert starts(home.root, "cash") == 2
     assert home.osrc("run", "--lane", "plan", "--", "no cash").returncode == 0
     shown = home.ok("limits")

@@ -17,6 +17,7 @@ from outsourcerer.messages.job import ExitStatus
 from outsourcerer.messages.lane_events import FailureKind, LaneEvent, ModelObserved, TurnEnded, UsageReported
 from outsourcerer.messages.vocabulary import Verb
 
+pytestmark = pytest.mark.timeout(300)
 FACTS = embedded_facts()
 needs_runtime = pytest.mark.skipif(not FACTS.runtime, reason="xllamacpp is not installed")
 needs_model = pytest.mark.skipif(
@@ -37,15 +38,15 @@ def run(
     prompt: str = "Say hello.",
     cwd: Path = Path("/"),
     environ: dict[str, str] | None = None,
+    more: tuple[str, ...] = (),
 ) -> tuple[list[LaneEvent], subprocess.CompletedProcess[bytes]]:
     """Plan, run as a process, and read with the lane's own parser."""
     task = Task(verb=Verb.RUN, prompt=prompt, cwd=str(cwd), model=model)
     launch = lane.plan(task, where)
     assert isinstance(launch, Launch)
     env = {name: os.environ[name] for name in ("PATH", "HOME", "PYTHONPATH") if name in os.environ} | (environ or {})
-    done = subprocess.run(
-        launch.argv, input=launch.stdin, capture_output=True, env=env, cwd=cwd, timeout=150, check=False
-    )
+    argv = (*launch.argv, *more)
+    done = subprocess.run(argv, input=launch.stdin, capture_output=True, env=env, cwd=cwd, timeout=250, check=False)
     parser = lane.parser(task)
     return parser.feed(done.stdout) + parser.finish(ExitStatus(code=done.returncode)), done
 
@@ -74,7 +75,11 @@ def test_the_demo_model_really_answers() -> None:
 def test_a_file_of_ones_own_is_used_by_its_path(tmp_path: Path) -> None:
     assert FACTS.demo_model is not None
     (tmp_path / "own.gguf").symlink_to(FACTS.demo_model)
-    events, _done = run(embedded.LANE, host(embedded_model=None), model="embedded:own.gguf", prompt="Hi.", cwd=tmp_path)
+    where = host(embedded_model=None)
+    # A model this small may never stop by itself, and a file of one's own may answer at length.
+    events, _done = run(embedded.LANE, where, model="embedded:own.gguf", cwd=tmp_path, more=("--max-tokens=32",))
+    end = end_of(events)
+    assert end.ok or end.failure is FailureKind.OUTPUT_LIMIT
     assert [event.model for event in events if isinstance(event, ModelObserved)] == ["own.gguf"]
 
 

@@ -5,9 +5,10 @@ import subprocess
 import time
 
 import pytest
-from fakes.lanes_that_fail import answers, lane, lost, spent, starts
+from fakes.lanes_that_fail import answers, from_then_on, kept_out, lane, lost, spent, starts
 from fakes.repos import repository
 from fakes.supervised import Supervised, until
+from outsourcerer.lanes.advice.failover import STARTS
 
 TEN = 10
 
@@ -95,6 +96,24 @@ def test_a_lost_connection_moves_what_only_reads_and_a_named_model_stays(home):
     named = home.ended(ask(home, "-m", "m1"))
     assert (named["lane"], named["state"]) == ("first", "failed")
     assert "m1 was named (-m) and is not replaced" in named["note"]
+
+
+def test_a_cli_that_another_start_of_it_was_in_the_way_of_is_started_again(home):
+    lane(home.root, "spare", *answers())
+    lane(home.root, "first", from_then_on(home.root, "first", {"echo": True}, *answers("at last")), kept_out())
+    done = home.osrc("edit", "--", "write the whole file", OSRC_FALLBACK="0", OSRC_FAILOVER_MAX="0")
+    assert done.returncode == 0, done.stderr
+    assert b">>> [again] first: another start of it was in the way" in done.stderr
+    record = home.newest()
+    assert (record["lane"], record["attempt"], starts(home.root, "first")) == ("first", 2, 2)
+    assert [over["outcome"] for over in record["hops"]] == ["contended"]
+    prompts = [home.folder(record["job_id"]) / name / "prompt.md" for name in (".", "attempts/1")]
+    assert len({len(path.read_text()) for path in prompts}) == 1, "nothing was begun that could be handed over"
+
+    lane(home.root, "first", kept_out())
+    record = home.ended(ask(home))
+    assert (record["state"], record["outcome"], record["attempt"]) == ("failed", "contended", STARTS)
+    assert f"others were in its way at {STARTS} starts" in record["note"]
 
 
 def test_mutating_work_is_handed_over_with_a_note(home):

@@ -110,8 +110,12 @@ def test_other_shapes(home: Supervised) -> None:
     found = looped(home, *words, "--bar", "50", "--", steps({"end": "fine\nSCORE: 50"}), expect="success")
     assert found["best"]["job_id"] == found["steps"][0]["job_id"]
 
+    meet = (
+        "touch s-{model}; while ! test -e s-x || ! test -e s-y; do sleep 0.02; done"  # both seats are at work at once
+    )
     builds = steps(
-        {"run": ["sh", "-c", "test {model} = b && touch built"]}, {"end": "plan of {model}\nVERDICT: AS PLANNED"}
+        {"run": ["sh", "-c", f"{meet}; test {{model}} = b && touch built"]},
+        {"end": "plan of {model}\nVERDICT: AS PLANNED"},
     )
     words = ("council", "-m", "fake:b", "--seats", "fake:x,fake:y", "--rounds", "1", "--check", "test -e built")
     found = looped(home, *words, "--", builds, expect="blocked")

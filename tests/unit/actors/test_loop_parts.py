@@ -176,7 +176,7 @@ def test_every_kind_of_job_is_known_before_the_first():
     def kinds(shape, **more):
         terms = LoopTerms(shape=shape, **more)
         return [
-            (name, one.model, one.verb.value, one.lane) for name, one in everyone(terms, common(model="b", lane="l"))
+            (name, one.model, one.verb.value, one.lane) for name, one, _ in everyone(terms, common(model="b", lane="l"))
         ]
 
     assert kinds("verify") == [("build b", "b", "edit", "l")]

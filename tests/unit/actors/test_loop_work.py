@@ -36,7 +36,7 @@ class Bench:
             "the task", {"verb": "edit", "cwd": str(self.project), "environment": wire(dict(os.environ))}
         )
         services = SimpleNamespace(home=self.home, clock=FakeClock(), requests=Requests(), umask=0o022)
-        self.work = LoopWork(services, None)
+        self.work = LoopWork(services, None, None)
         Store.open(self.home.database, now=1.0).close()
 
     def record(self, *steps, **terms):
@@ -61,7 +61,7 @@ class Bench:
 
     def told(self, record, role, **more):
         step = LoopStep(number=len(record.steps) + 1, role=role, lap=1, began=1.0, **more)
-        return self.work._prompt(record, step, self.folder)
+        return self.work.words.prompt(record, step, self.folder)
 
 
 @pytest.fixture

@@ -131,3 +131,14 @@ def test_where_a_job_is_bounded_so_much_is_kept_for_each(purse):
     assert purse.spend(one, used(4000)) is None, "what is kept for another is not taken from this one"
     purse.drop(job_id(1))
     assert purse.admit("3", "metered", "vendor/m", "", terms) is None
+
+
+def test_a_wave_is_weighed_as_it_would_be_admitted_and_nothing_is_held(purse):
+    weigh = purse.weighing()
+    found = [weigh("metered", "vendor/m", "", priced(day=0.1)) for _ in range(7)]
+    assert [one is None for one in found] == [True] * 5 + [False] * 2
+    assert "of $0.10 for today" in found[5]
+    assert weigh("plan", "vendor/m", "", priced(day=0)) is None
+    assert purse.weighing()("metered", "vendor/m", "", priced(day=0.1)) is None
+    assert "a job may spend" in purse.weighing()("metered", "vendor/m", "", priced(job=0.01))
+    assert purse.admit("x", "metered", "vendor/m", "", priced(day=0.02)) is None

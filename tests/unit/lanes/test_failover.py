@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from outsourcerer.lanes.advice.failover import Case, FailoverPolicy, Hop, Stop, next_hop, shortlist
+from outsourcerer.lanes.advice.failover import STARTS, Case, FailoverPolicy, Hop, Stop, next_hop, shortlist
 from outsourcerer.lanes.advice.handoff import handed_over
 from outsourcerer.lanes.advice.options import ORDER, Option, offers
 from outsourcerer.lanes.catalog.aliases import Alias
@@ -55,10 +55,26 @@ def test_a_mutating_job_moves_after_a_plan_limit_and_never_after_a_lost_connecti
 
 
 @pytest.mark.parametrize(
-    "failure", sorted(set(FailureKind) - {FailureKind.TRANSPORT, FailureKind.RATE_LIMIT, FailureKind.PLAN_LIMIT})
+    "failure",
+    sorted(
+        set(FailureKind)
+        - {FailureKind.TRANSPORT, FailureKind.RATE_LIMIT, FailureKind.PLAN_LIMIT, FailureKind.CONTENDED}
+    ),
 )
 def test_any_other_failure_goes_nowhere_and_nothing_is_said_of_it(failure):
     assert next_hop(case(failure=failure), options()) == Stop(why=None)
+
+
+@pytest.mark.parametrize("verb", list(Verb))
+def test_a_start_that_others_were_in_the_way_of_is_made_again_whatever_is_allowed_elsewhere(verb):
+    none = FailoverPolicy(fallback=False, failover_max=0, cross_lane=False)
+    told = {"verb": verb, "failure": FailureKind.CONTENDED, "pinned": True, "bound": "it goes on", "policy": none}
+    for made in range(1, STARTS):
+        hop = next_hop(case("opencode", "a/b", starts=made, **told), options())
+        assert (hop.lane, hop.model, hop.tier) == ("opencode", "a/b", Tier.FRONTIER)
+    assert next_hop(case("opencode", "a/b", starts=STARTS, **told), options()) == Stop(
+        why=f"not started again: others were in its way at {STARTS} starts"
+    )
 
 
 @pytest.mark.parametrize(

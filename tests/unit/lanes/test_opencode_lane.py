@@ -213,9 +213,11 @@ def test_other_lines_say_nothing(line: bytes) -> None:
 
 
 @pytest.mark.parametrize("words", ["database is locked", "Failed query: \n  CREATE TABLE `workspace` (\n"])
-def test_a_database_that_is_being_made_is_no_task(words: str) -> None:
+def test_a_database_that_another_start_holds_is_no_task(words: str) -> None:
     shown = f"\x1b[91m\x1b[1mError: \x1b[0mUnexpected error\n\n{words}\n".encode()
-    assert heard((shown, Stream.ERR), code=1)[-1].failure is FailureKind.LAUNCH
+    assert heard((shown, Stream.ERR), code=1)[-1].failure is FailureKind.CONTENDED
+    begun = lines({"type": "step_start", "sessionID": "s"})
+    assert heard((begun, Stream.OUT), (shown, Stream.ERR), code=1)[-1].failure is FailureKind.LAUNCH
 
 
 def test_the_log_is_not_taken_for_its_last_words() -> None:

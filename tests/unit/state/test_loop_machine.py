@@ -126,8 +126,8 @@ def test_permissions_that_were_given():
 def test_a_step_that_runs_is_waited_for():
     runs = build(1).model_copy(update={"ended": None, "state": None, "number": 2})
     record = loop(RED, runs)
-    assert decide(record, 1.0) == Wait(record.steps[-1])
-    assert decide(record.model_copy(update={"cancel_requested": True}), 1.0) == Wait(record.steps[-1], stop=True)
+    assert decide(record, 1.0) == Wait(record.steps[-1:])
+    assert decide(record.model_copy(update={"cancel_requested": True}), 1.0) == Wait(record.steps[-1:], stop=True)
 
 
 def test_a_cancel_ends_it_but_takes_no_success_away():
@@ -326,3 +326,51 @@ def seen_to_be_right(record):
             return last.agrees is True
         case _:
             return last.state == "passed" and last.lap > 0
+
+
+# --- several at once, and laps of one session
+
+
+def seat(who, turn=1, **more):
+    return done(Role.DEBATE, who=who, round=turn, **more)
+
+
+def runs(step):
+    return step.model_copy(update={"ended": None, "state": None})
+
+
+def test_the_seats_of_a_round_are_asked_at_once():
+    first = loop(runs(seat(0)), shape="council")
+    assert decide(first, 1.0) == Act(Role.DEBATE, 0, 1, 1)
+    two = loop(runs(seat(0)), seat(1), shape="council")
+    assert decide(two, 1.0) == Act(Role.DEBATE, 0, 2, 1)
+    three = loop(runs(seat(0)), seat(1), runs(seat(2)), shape="council")
+    assert decide(three, 1.0) == Wait((three.steps[0], three.steps[2]))
+    # One that failed is asked again beside the others; the next round waits for all of them.
+    again = loop(runs(seat(0)), seat(1, state="failed"), seat(2), shape="council")
+    assert decide(again, 1.0) == Act(Role.DEBATE, 0, 1, 1)
+    assert decide(loop(seat(0), seat(1), seat(2), shape="council"), 1.0) == Act(Role.DEBATE, 0, 0, 2)
+    # Nothing ends while others are at work, and nobody is asked once its end was.
+    twice = [seat(1, state="failed"), seat(1, state="failed")]
+    over = loop(runs(seat(0)), *twice, seat(2), shape="council")
+    assert decide(over, 1.0) == Wait(over.steps[:1])
+    assert ended(loop(seat(0), *twice, seat(2), shape="council")) == "blocked"
+    stopped = first.model_copy(update={"cancel_requested": True})
+    assert decide(stopped, 1.0) == Wait(first.steps, stop=True)
+    late = loop(runs(seat(0)), shape="council", limits={"seconds": 5})
+    assert decide(late, 6.0) == Wait(late.steps)
+
+
+def test_two_seats_that_fail_once_are_no_standstill():
+    record = loop(seat(0, state="failed"), seat(1, state="failed"), seat(2), shape="council")
+    assert decide(record, 1.0) == Act(Role.DEBATE, 0, 0, 1)
+
+
+def test_a_turn_that_was_cut_off_is_gone_on_with_in_its_lap():
+    session = "20261130-010203-0123456789ab"
+    cut = build(1, "interrupted", session_id=session)
+    assert decide(loop(RED, cut), 1.0) == Act(Role.BUILD, 1)
+    assert decide(loop(RED, build(1, "interrupted")), 1.0) == Act(Role.BUILD, 2)  # a job's work is over with it
+    assert decide(loop(RED, cut), 1.0) == decide(loop(RED, cut, limits={"laps": 1}), 1.0)
+    assert ended(loop(RED, cut, cut)) == "blocked"
+    assert decide(loop(RED, cut, build(1, session_id=session)), 1.0) == Grade(1)

@@ -82,7 +82,6 @@ def test_an_inbox_keeps_what_was_promised_and_forgets_the_rest(tmp_path):
     assert not folder.promise(3)
     assert folder.claim(1, {"by": "supervisor"})
     assert not folder.claim(1, {"by": "supervisor"})
-    assert folder.is_claimed(1)
     assert folder.read_holder(1) is None
     (folder.path / "holder.json").write_text('{"attempt": 1, "holder": {"pid": "x"}}')
     assert folder.read_holder(1) is None
