@@ -127,7 +127,7 @@ def preview_session(  # noqa: PLR0913  all that is known of this machine
     return plan.model_copy(update={"budget": why})
 
 
-def _decide(  # noqa: C901, PLR0911 - one refusal after the other
+def _decide(  # noqa: C901, PLR0911, PLR0912 - one refusal after the other
     request: SessionRequest, home: Home, registry: Registry, models: ModelBook | None, limits: LimitBook | None
 ) -> SessionDraft | Refused:
     try:
