@@ -349,10 +349,10 @@ class Job(LaunchingJob, MovingJob, ClosingJob):
             self._journal([progress_of(self.record, evidence)])
 
     def _ticked(self) -> None:
-        if self.machine.state is JobState.LAUNCHING:
-            self._check_launch(patience_s=CLAIM_AFTER_S)
-        elif self._exit_seen_at is not None:
+        if self._exit_seen_at is not None:  # also of a launch that failed: its shim may be gone without a word
             self._judge_if_complete()
+        elif self.machine.state is JobState.LAUNCHING:
+            self._check_launch(patience_s=CLAIM_AFTER_S)
         elif self.machine.state in machine.RUNNING_STATES:
             self._look_at_process()
             if self.services.clock.now().mono - self._saved_at >= SAVE_WATCH_S:
