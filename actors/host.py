@@ -100,6 +100,13 @@ def usable(lane: Lane, readiness: Readiness) -> bool:
     return readiness.level not in least
 
 
+def why_unready(lane: Lane, readiness: Readiness) -> str | None:
+    """Return why no job is sent there by itself, in words: it is not usable, or seen to lack a sign-in or key."""
+    if not usable(lane, readiness):
+        return readiness.detail
+    return "no sign-in found" if readiness.signed_in is False else None
+
+
 def _which(name: str, path: str, environment: Mapping[str, str]) -> str | None:
     """Return the file that a program's name means to this caller, or None."""
     if os.name == "nt":
