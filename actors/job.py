@@ -57,6 +57,7 @@ from .journal import Append
 from .limit_book import Hindrance
 from .recalling import recall
 from .recheck import GateAnswered
+from .retry_telling import RetryTelling
 from .services import Services
 from .tree_work import Seen, end_in_background, look_in_background
 
@@ -97,6 +98,8 @@ class Job(LaunchingJob, MovingJob, ClosingJob):
         self._settled: WorktreeSettled | None = None
         """What is in the job's own work tree."""
         self._marker_facts = 0
+        # At work, and a reason: nothing else says so.
+        self._retries = RetryTelling(told=record.state is JobState.RUNNING and record.reason is not None)
         self._seen = Seen()
         self._saved_at = 0.0
         self._ended_at: float | None = None
@@ -340,6 +343,8 @@ class Job(LaunchingJob, MovingJob, ClosingJob):
         elif (spent := self.services.purse.spend(self.record, evidence)) is not None:
             self._notes.append(f"ended by the budget: {spent}")
             self._step(machine.Hopeless(Cause.BUDGET))
+        if told := self._retries.tell(self.record.job_id, self.machine.state, heard, evidence):
+            self._journal(told)
         named = evidence.model != self.record.model_observed or evidence.conversation != self.record.conversation
         if named or (heard.marked and self._marker_facts < MARKER_FACTS):
             self._marker_facts += heard.marked

@@ -115,6 +115,24 @@ def test_a_dropped_connection_recovers_and_a_short_stall_is_only_slow(run: Run, 
     assert len(world.server.main_requests) == 2
 
 
+@CLAUDE
+def test_a_connection_that_stays_cut_is_a_lost_connection(run_alone: Run, lane: str) -> None:
+    """By itself Claude Code 2.1.332 tries for three minutes; here the watchdog ends it, and what is said is no limit."""
+    job, code, world = run_alone([CUT | {"repeat": 0}], **SHORT_WINDOWS)
+    assert (job["state"], job["outcome"], code) == ("failed", "transport", 1)
+    assert "could not be reached, though it tried again" in job["reason"]
+    assert len(world.server.main_requests) > 1
+    changed = [json.loads(line) for line in world.osrc("events", "--json").stdout.splitlines()]
+    told = [fact for fact in map(_body, changed) if fact.get("kind") == "job.state_changed"]
+    assert "waiting-limit" not in {fact["state"] for fact in told}
+    assert "the model's service could not be reached; its CLI tries again" in {fact["reason"] for fact in told}
+
+
+def _body(row: dict[str, Any]) -> dict[str, Any]:
+    body = row.get("fact", row.get("body", row))
+    return body if isinstance(body, dict) else {}
+
+
 @BOTH
 def test_a_long_prompt_arrives_whole_from_inside_another_session_without_a_daemon(
     run: Run, lane: str, tmp_path: Path
