@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Literal, Protocol
 
-from ..messages.job import ExitStatus
+from ..messages.job import ExitStatus, TokenUsage
 from ..messages.lane_events import FailureKind, LaneEvent
 from ..messages.refusals import Refused
 from ..messages.vocabulary import Effort, Tier, Verb
@@ -387,6 +387,8 @@ class Lane:
     ``plan`` puts it there empty (``Launch.files``) and names it in the command."""
     receipts: Literal["openrouter"] | None = None
     """Who can be asked afterwards what each generation named in the stream really cost."""
+    meter: Callable[[bytes], TokenUsage | None] | None = None
+    """Reads off the end of Codex's rollout what its thread has used, where the stream tells that only at the end."""
     needs: frozenset[Literal["server", "embedded", "bridge"]] = frozenset()
     """Facts of the host that cost something to find out and that this lane plans by."""
     default_tier: Tier = Tier.MID

@@ -27,6 +27,7 @@ from fakes.cli_jobs import (
 )
 from fakes.real_clis import NESTED, World
 from fakes.signed_in import MODELS
+from outsourcerer.state.store import Reader
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(240)]
 
@@ -122,15 +123,10 @@ def test_a_connection_that_stays_cut_is_a_lost_connection(run_alone: Run, lane: 
     assert (job["state"], job["outcome"], code) == ("failed", "transport", 1)
     assert "could not be reached, though it tried again" in job["reason"]
     assert len(world.server.main_requests) > 1
-    changed = [json.loads(line) for line in world.osrc("events", "--json").stdout.splitlines()]
-    told = [fact for fact in map(_body, changed) if fact.get("kind") == "job.state_changed"]
-    assert "waiting-limit" not in {fact["state"] for fact in told}
-    assert "the model's service could not be reached; its CLI tries again" in {fact["reason"] for fact in told}
-
-
-def _body(row: dict[str, Any]) -> dict[str, Any]:
-    body = row.get("fact", row.get("body", row))
-    return body if isinstance(body, dict) else {}
+    with Reader(world.osrc_home / "state.db") as reader:
+        bodies = [json.loads(row[3]) for row in reader.entries(0, 1000, job=job["job_id"], type="job.state_changed")]
+    assert "waiting-limit" not in {body["state"] for body in bodies}
+    assert "the model's service could not be reached; its CLI tries again" in {body["reason"] for body in bodies}
 
 
 @BOTH

@@ -258,7 +258,7 @@ def test_no_rung_seat_or_judge_is_one(machine: Machine, shape: Shape, more: dict
     common = machine.request(verb=Verb.EDIT, environment=machine.wire(**{RULE: "opus"}))
     found = [
         preview(request, machine.home, machine.registry)
-        for _, request in everyone(LoopTerms(shape=shape, check="true", **more), common)
+        for _, request, *_ in everyone(LoopTerms(shape=shape, check="true", **more), common)
     ]
     refused_by(next(one for one in found if isinstance(one, Refused)), "opus")
 
