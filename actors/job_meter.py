@@ -33,6 +33,8 @@ class JobMeter:
     def __init__(self, to: Handle) -> None:
         """``to`` is told a ``MeterRead``."""
         self._to = to
+        self._path: str | None = None
+        """Where it is written, once that was found."""
         self._looking = False
         self._again = False
 
@@ -48,8 +50,10 @@ class JobMeter:
         pid = record.delegate.pid if record.delegate is not None else None
 
         def work() -> MeterRead:
-            environment = environment_of(pid) if pid is not None else {}
-            return MeterRead(used(lane, evidence, environment or os.environ))
+            if self._path is None:
+                environment = environment_of(pid) if pid is not None else {}
+                self._path = rollout_of(environment or os.environ, evidence.conversation or "")
+            return MeterRead(_read(lane, self._path))
 
         in_background(f"meter:{record.job_id}", self._to, work, otherwise=MeterRead(None))
 
@@ -69,5 +73,8 @@ def tells(record: JobRecord, lane: Lane, evidence: Evidence) -> bool:
 
 def used(lane: Lane, evidence: Evidence, environment: Mapping[str, str]) -> TokenUsage | None:
     """Return what was used by now; None is unknown. ``environment``: the delegate's. Blocks."""
-    path = rollout_of(environment, evidence.conversation or "")
+    return _read(lane, rollout_of(environment, evidence.conversation or ""))
+
+
+def _read(lane: Lane, path: str | None) -> TokenUsage | None:
     return None if path is None or lane.meter is None else lane.meter(tail_of(path))

@@ -189,6 +189,11 @@ def test_a_line_of_another_kind_is_left(line):
         installed(json.dumps({"statusLine": line}), *WORDS)
 
 
+def test_a_line_that_would_not_fit_into_a_command_is_left():
+    with pytest.raises(ValueError, match="too long"):
+        installed(json.dumps({"statusLine": {"command": "x" * 60_000}}), *WORDS)
+
+
 def test_the_commands(tmp_path):
     home, place = tmp_path / "home", tmp_path / ".claude" / "settings.json"
     real = tmp_path / "dotfiles.json"
