@@ -34,10 +34,13 @@ def within(text: object) -> list[str] | None:
     try:
         words = shlex.split(text)
         begin = words.index("then") + 4
-        found = words[begin : words.index(";", begin)]
     except ValueError:
         return None
-    return found if 2 <= len(found) <= 3 and found[0].endswith(PROGRAM) else None
+    for count in (2, 3):  # the person's own may be a lone semicolon
+        found, after = words[begin : begin + count], words[begin + count : begin + count + 2]
+        if after == [";", "else"] and found[0].endswith(PROGRAM):
+            return found
+    return None
 
 
 def own_command(settings: Mapping[str, Any]) -> str | None:
