@@ -38,8 +38,8 @@ from .lane_book import LaneBook
 from .limit_book import refusal
 from .recheck import GATE, Asks, dispatch_again
 from .services import Services
-from .session import Give, Given, StopSession, ended
 from .session_anew import why_not_anew
+from .session_asks import Give, Given, StopSession, ended
 from .session_intake import SessionDraft, create_session, draft_session, preview_session, write_launch
 from .session_mode import may_answer, may_set
 from .session_names import session_actor
