@@ -56,7 +56,7 @@ class Policy:
     """How often Enter is pressed at most."""
     turn_s: float = 60.0
     """How long after the last Enter a turn may take to show."""
-    left_s: float = 10.0
+    left_s: float = 20.0
     """How long the screen must have been at rest, with the text gone from the composer, to give up on a turn."""
     answered_s: float = 2.0
     """How long the same conversation must have stood with the text and an answer in it, and nothing at work, to prove
