@@ -123,6 +123,8 @@ class Conduct:
         self._aside: _Job | None = None
         """A send that a dialog came upon: it goes on when that is answered."""
         self._unready_since: float | None = None
+        self._left: tuple[str, float] = ("", 0.0)
+        """The menu of ours that Escape was pressed in, and until when it may still stand there."""
         self._next: tuple[int, str] | None = None
         self._late: Send | None = None
         """The last send, while its turn was not seen to start: it may be seen yet."""
@@ -305,6 +307,8 @@ class Conduct:
             self._keyboard.type(typed(text, bracketed=self._keyboard.bracketed))
         if key is not None:
             self._keyboard.type(self.rules.clear if key == "clear" else KEYS.get(key, key))
+        if key == "escape" and look.state.menu is not None:
+            self._left = (look.state.menu.fingerprint, look.now + self.pace.close_s)
         if job.pick.ended:
             if job.pick.done:
                 self._emit({"type": "switched", job.kind: job.value})
@@ -345,7 +349,8 @@ class Conduct:
         )
         if look.now - settled.since < needed_s:
             return
-        if our_own and state in {State.MENU, State.UNKNOWN}:
+        leaving = bool(menu) and menu == self._left[0] and look.now < self._left[1]
+        if leaving or (our_own and state in {State.MENU, State.UNKNOWN}):
             return  # what we opened ourselves asks nobody
         if state is State.IDLE and self._job is not None and self._job.send is not None and not self.turn_running:
             needed_s = 0.0

@@ -101,3 +101,21 @@ def test_two_answers_at_once_are_one(bench: Bench) -> None:
     bench.conduct.answer(1, "2", None)
     bench.conduct.answer(2, "1", None)
     assert bench.deliveries(2) == ["refused"]
+
+
+def test_a_menu_of_ours_that_is_slow_to_close_asks_nobody(bench: Bench) -> None:
+    models = Menu(question="Select Model", options=(Option(index=1, label="Auto", selected=True),))
+    menu = ScreenState(state=State.MENU, evidence="Select Model", composer=Composer.HIDDEN, menu=models)
+    command = ScreenState(state=State.IDLE, evidence="", composer=Composer.DRAFT, draft="/model")
+    bench.see(IDLE)
+    bench.conduct.set_model(1, "gpt-9")
+    bench.see(IDLE, 0.3)
+    bench.see(command, 0.3)
+    bench.see(menu, 5.0)
+    assert bench.deliveries(1) == ["refused"]
+    assert bench.typed[-1] == "\x1b"
+    bench.see(IDLE)
+    assert bench.states() == ["idle"]
+    bench.see(menu)  # and one that somebody opens later is a question as any other, once that time is over
+    bench.see(menu, 30.0)
+    assert bench.states() == ["idle", "menu"]
