@@ -21,7 +21,7 @@ from .sessions import Session, is_named, live, named
 
 ID_CHARACTERS = 15
 """So much of an id (its date and time) is one where another word may be meant: 2 is an option's number."""
-TERMINAL_S = 40.0
+TERMINAL_S = 90.0
 """A terminal's dialog may take 30 s to be seen to close, or not to (``actors/transports/conduct.py``)."""
 READY_S = 90.0
 """How long a program may take until it is up (opencode 1.18 needs 15 s)."""

@@ -146,7 +146,7 @@ def test_a_model_s_name_means_one_row(wanted, index):
 def switched(pick, *looks):
     done = []
     for one in looks:
-        pick, text, key = operate(pick, one, Policy(settle_s=0.1, sight_s=2), POLICY)
+        pick, text, key = operate(pick, one, Policy(settle_s=0.1, command_s=2), POLICY)
         done += [item for item in (text, key) if item]
     return pick, done
 
