@@ -222,7 +222,7 @@ class Session(Actor):
             else:
                 message = "what was to be given could not be put into the session's inbox"
                 port.set(Refused(code=RefusalCode.STATE_UNWRITABLE, message=message, hint="osrc doctor"))
-            self._holding.knock("look")
+            self._holding.look()
 
         self._append([fact], promised, _Asker(port, number))
 
@@ -261,7 +261,7 @@ class Session(Actor):
             held = SessionHeld(
                 session_id=self.record.session_id, attempt=attempt, holder=signed.holder, delegate=signed.delegate
             )
-            self._append([held], lambda: self._holding.knock("look"))
+            self._append([held], self._holding.look)
         if (over := self.folder.read_exit(attempt)) is not None:
             self._read()
             how = "it ended" if over.signal is None else f"it was ended by signal {over.signal}"
@@ -356,7 +356,7 @@ class Session(Actor):
 
     def _close(self) -> None:
         self._close_at = self.services.clock.now().mono + CLOSE_S
-        if not self._holding.knock("close", cause=self.machine.cause) and self._holding.known is None:
+        if not self._holding.close(self.machine.cause) and self._holding.known is None:
             self._close_at = self.services.clock.now().mono + TICK_S
 
     def _conclude(self) -> None:

@@ -96,9 +96,13 @@ class Holding:
         """Whether what it holds runs, with or without it."""
         return still_runs(self.known)
 
-    def knock(self, op: str, **fields: str | None) -> bool:
-        """Tell it to do something; whether it heard."""
-        return knock(self.known, op, **fields)
+    def look(self) -> None:
+        """Have it look at its inbox now."""
+        knock(self.known, "look")
+
+    def close(self, cause: str | None) -> bool:
+        """Have it end its program; whether it heard."""
+        return knock(self.known, "close", cause=cause)
 
     def end(self, attempt: int, reason: str | None) -> None:
         """End what is left of it and of its delegate, and close its log; then ``Gone``."""
