@@ -32,7 +32,14 @@ class Bench:
         self.journal, self.told = mailbox(directory, "journal")
         self.folder = SessionFolder.create(home, ONE)
         assert self.folder.claim(1, {"pid": 1, "started": 1.0, "boot_id": "another"})
-        fixed = {"session_id": ONE, "name": "one", "lane": "claude", "vehicle": "claude", "transport": "native", "cwd": "/w"}
+        fixed = {
+            "session_id": ONE,
+            "name": "one",
+            "lane": "claude",
+            "vehicle": "claude",
+            "transport": "native",
+            "cwd": "/w",
+        }
         record = SessionRecord.model_validate({**fixed, "accepted_at": 1.0, "state": SessionState.IDLE})
         services = SimpleNamespace(home=home, clock=FakeClock(), directory=directory, lane=lambda _name: None)
         self.session = start(
