@@ -150,8 +150,8 @@ class Conduct:
         return self._job.text if self._job is not None and self._job.send is not None else None
 
     def send(self, number: int, text: str) -> None:
-        """Give it a text; an answer whose dialog is not yet seen to have closed is let come to its end first."""
-        if self._job is not None and self._job.answer is not None:
+        """Give it a text; an answer or an interruption that is not yet seen to be through comes to its end first."""
+        if self._job is not None and (self._job.answer is not None or self._job.kind == "interrupt"):
             self._next = (number, text)
         elif self._free(number):
             self._late = None

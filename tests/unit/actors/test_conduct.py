@@ -35,11 +35,11 @@ class Bench:
     def type(self, data: str) -> None:
         self.typed.append(data)
 
-    def see(self, state: ScreenState, seconds: float = 1.0) -> None:
-        """Look for so long at one picture that is at rest."""
+    def see(self, state: ScreenState, seconds: float = 1.0, quiet_s: float = 1.0) -> None:
+        """Look for so long at one picture."""
         end = self.now + seconds
         while self.now < end:
-            self.conduct.look(Look(now=self.now, state=state, quiet_s=1.0, drained=True))
+            self.conduct.look(Look(now=self.now, state=state, quiet_s=quiet_s, drained=True))
             self.now += 0.1
 
     def states(self) -> list[str]:
@@ -119,3 +119,13 @@ def test_a_menu_of_ours_that_is_slow_to_close_asks_nobody(bench: Bench) -> None:
     bench.see(menu)  # and one that somebody opens later is a question as any other, once that time is over
     bench.see(menu, 30.0)
     assert bench.states() == ["idle", "menu"]
+
+
+def test_a_send_behind_an_interruption_waits_for_that_to_be_through(bench: Bench) -> None:
+    bench.see(WORKING)
+    bench.conduct.interrupt(1)
+    bench.see(IDLE, quiet_s=0.0)  # something still moves beside it
+    bench.conduct.send(2, "go")
+    assert (bench.states()[-1], bench.deliveries(1), bench.deliveries(2)) == ("idle", [], [])
+    bench.see(IDLE)
+    assert (bench.deliveries(1), bench.typed) == (["done"], ["\x1b", PASTED])
