@@ -184,16 +184,7 @@ def starter() -> Starter:
     kernel = job_objects.system()
     if kernel is None:
         return HeldSession
-    return lambda start: HeldJob(start, kernel=kernel, resume=_resume)
-
-
-def _resume(pid: int) -> None:
-    import psutil  # noqa: PLC0415  Windows only
-
-    try:
-        psutil.Process(pid).resume()
-    except psutil.Error as error:
-        raise OSError(errno.ESRCH, f"the delegate can't be let go: {error}") from None
+    return lambda start: HeldJob(start, kernel=kernel, resume=job_objects.resume)
 
 
 def _demand_program(start: Start) -> None:

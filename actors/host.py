@@ -19,11 +19,11 @@ from .secrets import named_secrets
 from .windows_argv import find_program
 from .withholding import withhold
 
-VERSION_S = 20.0
-"""Longest wait for a CLI's ``--version`` (opencode needs 4 s, gemini up to 7 s on two cores)."""
+VERSION_S = 60.0
+"""Longest wait for a CLI's ``--version`` (opencode needs 4 s, gemini up to 7 s on two cores that do nothing else)."""
 VERSION_LIMIT = 64 * 1024
 BRIDGE_TOKEN = "OSRC_CLAUDEX_TOKEN"  # noqa: S105  a name
-STATUS_S = 10.0
+STATUS_S = 30.0
 """Longest wait for a CLI to say whether somebody is signed in."""
 
 
@@ -98,6 +98,13 @@ def usable(lane: Lane, readiness: Readiness) -> bool:
     """Whether a job may be sent there without being asked to: what a lane needs of the machine must answer."""
     least = (ReadinessLevel.ABSENT, ReadinessLevel.INSTALLED) if lane.needs else (ReadinessLevel.ABSENT,)
     return readiness.level not in least
+
+
+def why_unready(lane: Lane, readiness: Readiness) -> str | None:
+    """Return why no job is sent there by itself, in words: it is not usable, or seen to lack a sign-in or key."""
+    if not usable(lane, readiness):
+        return readiness.detail
+    return "no sign-in found" if readiness.signed_in is False else None
 
 
 def _which(name: str, path: str, environment: Mapping[str, str]) -> str | None:

@@ -135,7 +135,9 @@ class LoopDesk:
                 if not plan.gate_open:
                     return self._shut(request)
                 if plan.budget is not None:
-                    return Refused(code=RefusalCode.BUDGET_SPENT, message=f"the budget: {plan.budget}", hint=HINT)
+                    return Refused(
+                        code=RefusalCode.BUDGET_SPENT, message=f"the budget has no room: {plan.budget}", hint=HINT
+                    )
                 plans.append((name, plan))
         return plans
 

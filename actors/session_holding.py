@@ -51,6 +51,7 @@ class Holding:
     def launch(self, record: SessionRecord) -> None:
         """Start a holder for the record's attempt; then ``Launched``."""
         lane, home, folder = self._services.lane(record.lane), self._services.home, self._folder
+        road = self._services.road
 
         def work() -> Launched:
             if lane is None:
@@ -59,7 +60,7 @@ class Holding:
             if isinstance(permit, Refused):
                 return Launched(f"gate: {permit.message}")
             try:
-                start_holder(folder.path, record.attempt, permit)
+                start_holder(folder.path, record.attempt, permit, road)
             except HolderError as error:
                 return Launched(str(error))
             return Launched()

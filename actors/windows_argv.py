@@ -8,7 +8,7 @@ npm makes for every CLI, is read by the command processor first, to which ``%`` 
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import PureWindowsPath
 
 PATHEXT = ".COM;.EXE;.BAT;.CMD"
@@ -21,6 +21,16 @@ BATCH_LIMIT = 8_191
 """Longest line that the command processor takes."""
 NOTHING = "%cd:~,%"
 """A variable that is always there, cut to no length: between it and a percent sign no variable's name can begin."""
+
+
+APART = getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0) | getattr(subprocess, "CREATE_NO_WINDOW", 0)
+"""Out of reach of its starter's Ctrl-C, and on a console that nobody sees."""
+
+
+def comspec(env: Mapping[str, str]) -> str:
+    """Return the command processor that an environment names, the usual one else. Names have no case there."""
+    named = next((value for name, value in env.items() if name.upper() == "COMSPEC" and value.strip()), None)
+    return named or "cmd.exe"
 
 
 def find_program(name: str, path: str, pathext: str, is_file: Callable[[str], bool]) -> str | None:

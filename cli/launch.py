@@ -19,10 +19,10 @@ from .errors import CliError, TimeLimitError
 from .place import full_home, open_regular, read_supervisor_file
 from .render.plain import one_line
 
-START_S = 30.0
-"""Longest wait for a new supervisor to listen; a loaded machine needs seconds."""
+START_S = 60.0
+"""Longest wait for a new supervisor to listen; an overloaded machine may need half of it."""
 
-LEAVE_S = 20.0
+LEAVE_S = 60.0
 """Longest wait for a supervisor to leave after it was asked to."""
 
 _LOG_TAIL = 64 * 1024

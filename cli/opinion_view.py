@@ -94,23 +94,26 @@ def _usable(text: str, contract: Contract | None) -> bool:
     return fault_of(text) is None and (contract is None or kept(contract, text))
 
 
+def facts(view: View) -> dict[str, Any]:
+    """Return what a question came to, as ``--json`` has it."""
+    rows = _rows(view)
+    return {
+        "group_id": view.group_id,
+        "outcome": view.outcome,
+        "answer": view.answer,
+        "why": view.why,
+        "members": rows,
+        "dissent": [row["job_id"] for row in rows if row["fault"] is None and not row["agrees"]],
+        "judge": view.judge,
+    }
+
+
 def show(options: Globals, view: View) -> int:
     """Print what a question came to; return the exit code."""
-    lost = dict(view.tally.unusable)
-    rows = [_row(view, place, lost.get(place)) for place in range(len(view.jobs))]
     if options.json:
-        answer_json(
-            {
-                "group_id": view.group_id,
-                "outcome": view.outcome,
-                "answer": view.answer,
-                "why": view.why,
-                "members": rows,
-                "dissent": [row["job_id"] for row in rows if row["fault"] is None and not row["agrees"]],
-                "judge": view.judge,
-            }
-        )
+        answer_json(facts(view))
         return _EXITS[view.outcome]
+    rows = _rows(view)
     if view.answer is not None:
         answer_untrusted(view.answer.encode())
     else:
@@ -119,6 +122,11 @@ def show(options: Globals, view: View) -> int:
             answer_untrusted(f"--- {row['label']} ({row['who']})\n{text}\n".encode())
     _beside(options, view, rows)
     return _EXITS[view.outcome]
+
+
+def _rows(view: View) -> list[dict[str, Any]]:
+    lost = dict(view.tally.unusable)
+    return [_row(view, place, lost.get(place)) for place in range(len(view.jobs))]
 
 
 def _row(view: View, place: int, fault: str | None) -> dict[str, Any]:

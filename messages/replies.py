@@ -28,6 +28,8 @@ class Plan(Observation):
     effort: str | None
     effort_support: Literal["native", "advisory"] | None = None
     """Whether the lane has a setting of its own for it, or the prompt says it."""
+    effort_sent: str | None = None
+    """The word for it that the lane's program is told; None: it is told of none."""
     verb: str
     posture: str
     argv: tuple[str, ...]

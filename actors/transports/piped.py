@@ -11,6 +11,7 @@ from ...lanes.talk import MESSAGE_CAP, Options, Talk, read_message
 from ...lanes.values import EXCERPT_CHARS, clip
 from .child import Child
 from .engine import Stage
+from .plain_child import PlainChild
 
 NOISE = 20
 """Most lines that were no message and are told."""
@@ -29,7 +30,7 @@ class PipedEngine:
         """Start nothing yet."""
         self._stage = stage
         self._talk = talk(dict(stage.launch.get("options") or {}))
-        self._child = Child(stage, self._heard)
+        self._child = (PlainChild if stage.launch.get("plain") else Child)(stage, self._heard)
         self._lines = LineFramer(MESSAGE_CAP)
         self._noise = 0
         self._log = LineFramer(LOG_LINE)

@@ -11,7 +11,7 @@ from .records import ClaudeRecord, Record
 
 def record_for(cli: str, env: Mapping[str, str], pid: int, conversation: str | None) -> Record | None:
     """Return it, or None. ``conversation`` is the id that was said when it was started."""
-    home = env.get("HOME", "/")
+    home = env.get("HOME") or env.get("USERPROFILE") or "/"
     if cli == "claude":
         return ClaudeRecord(env.get("CLAUDE_CONFIG_DIR") or os.path.join(home, ".claude"), pid)
     if cli == "copilot" and conversation and conversation.replace("-", "").isalnum():

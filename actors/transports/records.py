@@ -11,6 +11,7 @@ import os
 from collections.abc import Callable
 from typing import Any
 
+from ...state.flags import NOFOLLOW, READ
 from .engine import SessionEvent
 
 _POLL_S = 0.2
@@ -162,11 +163,12 @@ class Tail:
         """What came since, at most a megabyte."""
         self.more = False
         try:
-            descriptor = os.open(self._path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+            descriptor = os.open(self._path, READ | NOFOLLOW)
         except OSError:
             return []
         try:
-            data = os.pread(descriptor, _PIECE, self._at)
+            os.lseek(descriptor, self._at, os.SEEK_SET)
+            data = os.read(descriptor, _PIECE)
         except OSError:
             return []
         finally:
@@ -199,7 +201,7 @@ def squeezed(text: str) -> str:
 def read_json(path: str) -> dict[str, Any] | None:
     """A small JSON object, or None."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        descriptor = os.open(path, READ | NOFOLLOW)
     except OSError:
         return None
     try:

@@ -8,7 +8,7 @@ import click
 
 from .. import exit_codes
 from ..errors import CliError
-from ..options import Command, Globals, task_options
+from ..options import Command, Globals, check_options, task_options
 from ..output import answer, answer_json, flush, say
 from ..reach import Reach
 from ..render.plan import banner, disclosure, plan_lines, would_begin
@@ -21,6 +21,7 @@ _VERBS = ("run", "explore", "research", "edit", "yolo")
 
 @click.command(cls=Command)
 @click.argument("words", metavar="[VERB] TASK", nargs=-1)
+@check_options
 @task_options
 @click.pass_obj
 def bg(options: Globals, /, words: tuple[str, ...], **flags: Any) -> int:  # noqa: ANN401 - click's values

@@ -56,11 +56,25 @@ def second_opinion(options: Globals, /, words: tuple[str, ...], **flags: Any) ->
     if flags["judge"] and flags["no_judge"]:
         raise click.UsageError("Give --judge or --no-judge, not both.")
     question = read_task(words, flags["task_file"])
-    contract = _contract(flags["contract"])
-    return _Opinion(options, question, contract, flags).run()
+    contract = contract_of(flags["contract"])
+    reach = Reach(options)
+    try:
+        view = opinion(options, reach, question, contract, flags)
+    finally:
+        reach.close()
+    return show(options, view)
 
 
-def _contract(words: str | None) -> Contract | None:
+def opinion(options: Globals, reach: Reach, question: str, contract: Contract | None, flags: dict[str, Any]) -> View:
+    """Return what a question comes to; takes as long as the answers do. Raises CliError, click.UsageError.
+
+    ``flags``: the command's models, panel, judge, no_judge, judge_anyway, effort, cwd and timeout.
+    """
+    return _Opinion(options, question, contract, flags).run(reach)
+
+
+def contract_of(words: str | None) -> Contract | None:
+    """Return the contract that words name. Raises click.UsageError."""
     from ...lanes.advice.contracts import ContractError, parse_contract  # noqa: PLC0415 - after the words were checked
 
     if words is None:
@@ -84,33 +98,29 @@ class _Opinion:
         """Who is asked where somebody of the panel could not answer."""
         self._shared = {key: flags[key] for key in ("effort", "cwd", "timeout")}
 
-    def run(self) -> int:
-        """Ask, compare, have it decided, and print it."""
+    def run(self, reach: Reach) -> View:
+        """Ask, compare, and have it decided."""
         from ...lanes.advice.opinions import asked_with, tally  # noqa: PLC0415 - it compares, after all have answered
 
         members = self._members(asked_with(self._question, self._contract))
-        reach = Reach(self._options)
-        try:
-            common = crewing.request_of(self._options, "run", "", **self._shared)
-            group = crewing.run_group(reach, common, members, len(members))
-            jobs = list(group["jobs"])
-            answers = [crewing.answer_of(job) for job in jobs]
-            while self._spares and sum(map(bool, answers)) < 2:  # a lane may only show that it can't when it is asked
-                spare = self._spares.pop(0)
-                if not self._options.quiet:
-                    say(f"one gave no answer: {spare.get('model') or spare['lane']} is asked too")
-                more = crewing.run_group(reach, common, [spare], 1)["jobs"]
-                members, jobs = [*members, spare], [*jobs, *more]
-                answers += [crewing.answer_of(job) for job in more]
-            found = tally(self._question, answers, self._contract)
-            view = View(str(group["group_id"]), found, jobs, answers)
-            if self._needs_judge(found):
-                self._adjudicate(reach, view, [str(one.get("model") or one.get("lane")) for one in members])
-            elif found.outcome == "open":
-                view.outcome = "dissent"
-        finally:
-            reach.close()
-        return show(self._options, view)
+        common = crewing.request_of(self._options, "run", "", **self._shared)
+        group = crewing.run_group(reach, common, members, len(members))
+        jobs = list(group["jobs"])
+        answers = [crewing.answer_of(job) for job in jobs]
+        while self._spares and sum(map(bool, answers)) < 2:  # a lane may only show that it can't when it is asked
+            spare = self._spares.pop(0)
+            if not self._options.quiet:
+                say(f"one gave no answer: {spare.get('model') or spare['lane']} is asked too")
+            more = crewing.run_group(reach, common, [spare], 1)["jobs"]
+            members, jobs = [*members, spare], [*jobs, *more]
+            answers += [crewing.answer_of(job) for job in more]
+        found = tally(self._question, answers, self._contract)
+        view = View(str(group["group_id"]), found, jobs, answers)
+        if self._needs_judge(found):
+            self._adjudicate(reach, view, [str(one.get("model") or one.get("lane")) for one in members])
+        elif found.outcome == "open":
+            view.outcome = "dissent"
+        return view
 
     def _needs_judge(self, found: Tally) -> bool:
         if self._flags["no_judge"] or found.outcome == "none":

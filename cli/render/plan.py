@@ -26,8 +26,16 @@ def _effort(plan: Mapping[str, Any]) -> str:
     """Return what becomes of the effort that was asked for: no two lanes take it alike."""
     if not plan.get("effort"):
         return ">>> [effort] not given: the model's own default"
-    how = _EFFORT.get(str(plan.get("effort_support")), "")
-    return f">>> [effort] {_word(plan, 'effort')}{how}"
+    asked, sent = _word(plan, "effort"), plan.get("effort_sent")
+    if isinstance(sent, str):
+        how = ": the lane's own setting" if sent == asked else f": {one_line(sent, 40)} is what the lane is told"
+    elif plan.get("verb") == "session":
+        how = ": this lane's sessions are told of none"
+    elif "effort_sent" in plan and plan.get("effort_support") == "native":
+        how = ": as words in the prompt, this lane is told of none here"
+    else:
+        how = _EFFORT.get(str(plan.get("effort_support")), "")
+    return f">>> [effort] {asked}{how}"
 
 
 _EFFORT = {

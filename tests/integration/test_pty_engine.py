@@ -6,12 +6,16 @@ import os
 import random
 import signal
 import socket
+import sys
 from pathlib import Path
 
 import pytest
+from fakes import fake_wexpect
 from fakes.terminal_stage import ENDS, TerminalStage
 from outsourcerer.actors.holder_loop import SelectLoop
+from outsourcerer.actors.transports import pty
 from outsourcerer.actors.transports.engine import EngineError
+from outsourcerer.actors.transports.pty_windows import WindowsProcess
 
 
 @pytest.fixture
@@ -283,6 +287,26 @@ def test_a_program_that_is_not_there_is_an_error_with_the_reason(stage):
     tui = stage(argv=["/nowhere/at all"])
     with pytest.raises(EngineError, match="/nowhere/at all: No such file"):
         tui.engine.start()
+
+
+def test_an_interface_in_a_console_that_only_asking_reads(stage, monkeypatch):
+    """The road of Windows: wexpect's interface, no descriptor, and a size that nobody changes."""
+    monkeypatch.setitem(sys.modules, "wexpect", fake_wexpect.module())
+    monkeypatch.setattr(os, "environ", dict(os.environ))
+    monkeypatch.setattr(pty, "spawn", lambda argv, env, cwd, size, _umask: WindowsProcess(argv, env, cwd, size))
+    tui = stage({"first": ["trust"], "turn_s": 0.01}).start("trust")
+    tui.engine.answer(1, "Yes, I trust this folder", None)
+    assert tui.settled(1) == "done"
+    tui.engine.resize(120, 40)
+    for number, text in ((2, "hello 漢字"), (3, "two\nlines")):
+        tui.run_until(lambda: tui.state == "idle")
+        tui.engine.send(number, text)
+        assert tui.settled(number) == "turn-started"
+    tui.run_until(lambda: len(ends(tui)) == 2)
+    assert (tui.log("submitted"), tui.log("typed_into_dialog")) == (["hello 漢字", "two\nlines"], [])
+    tui.engine.close()
+    tui.run_until(lambda: tui.ended is not None)
+    assert tui.ended == (0, None)
 
 
 def test_an_unknown_version_is_shown_but_never_typed_into(stage):
