@@ -15,7 +15,7 @@ from fakes.files import holding
 from fakes.model_dialects import CACHED_TOKENS, INPUT_TOKENS, OUTPUT_TOKENS
 from fakes.real_clis import World, why_absent
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(240)]
+pytestmark = pytest.mark.e2e
 
 KEY = "sk-or-v1-0123456789abcdef-secret"
 MODEL = "z-ai/glm-5.2"

@@ -29,7 +29,7 @@ from fakes.real_clis import NESTED, World
 from fakes.signed_in import MODELS
 from outsourcerer.state.store import Reader
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(240)]
+pytestmark = pytest.mark.e2e
 
 BOTH = pytest.mark.parametrize("lane", ["claude", "codex"])
 CLAUDE = pytest.mark.parametrize("lane", ["claude"])

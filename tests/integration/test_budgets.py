@@ -36,7 +36,7 @@ def budgets(home):
 def test_a_job_is_ended_before_it_passes_its_budget_and_the_day_is_closed(home):
     home.ok("limits", "budget", "0.10/job")
     home.ok("limits", "budget", "0.20/day")
-    lane(home.root, "cash", named(), usage(3000), usage(6000), usage(9000), {"sleep": 60}, *answers(), kind="metered")
+    lane(home.root, "cash", named(), usage(3000), usage(6000), usage(9000), {"sleep": 600}, *answers(), kind="metered")
     lane(home.root, "plan", *answers())
     ended = home.ended(home.ok("bg", "--lane", "cash", "--", "spend").strip())
     assert (ended["state"], ended["reason"]) == ("failed", "max_usd"), ended
