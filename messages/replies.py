@@ -158,6 +158,8 @@ class LoopIsAccepted(Observation):
     loop: LoopObject
     plan: Plan | None = None
     """Of its first kind of job; None where it had been taken before."""
+    plans: tuple[Plan, ...] = ()
+    """One of each lane that it may use, the first one's first."""
 
 
 class LoopPlanned(Observation):

@@ -112,7 +112,7 @@ def _now(steps: list[dict[str, Any]]) -> dict[str, Any] | None:
 def _failure(steps: list[dict[str, Any]]) -> str | None:
     """Return the last thing that went wrong, unless the last check passed."""
     for step in reversed(steps):
-        if step.get("ended") is None:
+        if step.get("ended") is None or step.get("role") == "compare":
             continue
         if step.get("state") not in _FINE:
             return str(step.get("detail") or step.get("state"))
