@@ -25,7 +25,7 @@ from .git import GitError, ask_git, git
 from .integration import Clash, Integration, Nothing, Squashed
 from .kept_request import without_secrets
 from .worktree_removal import remove_worktree
-from .worktrees import Worktree, plan_worktree, settle_worktree
+from .worktrees import Worktree, needs_repository, plan_worktree, settle_worktree
 
 LIMIT = 16 * 1024 * 1024
 RECORD = "crew.json"
@@ -70,7 +70,7 @@ class Crew:
         name = place.name
         planned = plan_worktree(cwd, name, "HEAD")
         if isinstance(planned, Refused):
-            return planned
+            return needs_repository(planned)
         root = planned.tree.root
         try:
             at = ask_git(root, ("symbolic-ref", "--quiet", "--short", "HEAD"))

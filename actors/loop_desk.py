@@ -39,7 +39,7 @@ from .base import ask
 from .git import GitError, ask_git
 from .host import decode_environment
 from .intake import settings_of
-from .intake_checks import check_cwd, task_text
+from .intake_checks import as_utf8, check_cwd, task_text
 from .job_desk import JobDesk
 from .job_writing import forget_spool
 from .kept_request import keepable
@@ -158,6 +158,7 @@ class LoopDesk:
             limits=request.limits,
             verb=common.verb,
             cwd=common.cwd,
+            real=as_utf8(os.path.realpath(common.cwd)),
             model=common.model,
             lane=plan.lane,
             worktree=first_job is not None,

@@ -33,6 +33,7 @@ from .check_run import Check, CheckResult, Verdict, run_check
 from .git import GitError
 from .host import decode_environment
 from .intake import settings_of
+from .intake_checks import as_utf8
 from .job_desk import JobDesk
 from .job_tree import settle_lap
 from .kept_request import without_secrets
@@ -83,12 +84,9 @@ class LoopWork:
         if step.job_id is None or (home.job_dir(step.job_id).exists() and not self._is_known(step.job_id)):
             return Launched(step.number, renamed=new_job_id(time.time(), os.urandom(6)))
         try:
-            common = self._common(record, folder)
+            common = _moved(record) or self._common(record, folder)
             if isinstance(common, Refused):
                 return Launched(step.number, refused=_refused(step, common))
-            if (place := place_of(record)) is not None and not os.path.isdir(place):  # noqa: PTH112 - a plain look
-                gone = Refused(code=RefusalCode.BAD_CWD, message=f"its work tree {printable(place)} was removed")
-                return Launched(step.number, refused=_refused(step, gone))
             if step.role in _WORKS:
                 self._guard(record, folder)
             before = last_step(record, step.role, before=step.number)
@@ -159,7 +157,7 @@ class LoopWork:
         if sessions.is_half_made(step):
             return Launched(step.number, renamed=new_job_id(time.time(), os.urandom(6)))
         try:
-            common = self._common(record, folder)
+            common = _moved(record) or self._common(record, folder)
             if isinstance(common, Refused):
                 return Launched(step.number, refused=_refused(step, common))
             if step.role in _WORKS:
@@ -249,6 +247,8 @@ class LoopWork:
     def check(self, record: LoopRecord, step: LoopStep, stop: threading.Event) -> Settled:
         """Run the check of a step, or wait for the run that there is."""
         folder = LoopFolder.of(self.services.home, record.loop_id)
+        if (gone := _moved(record)) is not None:
+            return Settled(_checked(step, CheckResult(Verdict.NOT_RUN, error=gone.message)), step.number)
         if not record.worktree or place_of(record) is not None:
             return Settled(self._checked_in(record, step, place_of(record) or record.cwd, stop), step.number)
         try:
@@ -334,6 +334,19 @@ class LoopWork:
         if said is None and job.state in (JobState.DONE, JobState.DONE_UNVERIFIED):
             said = last_line(self.words.of_job(job.job_id) or "")
         return " ".join(said.split())[:DETAIL] or None if said else None
+
+
+def _moved(record: LoopRecord) -> Refused | None:
+    """Refuse to work where the loop's folder was: it is gone, or a link leads somewhere else from there."""
+    place = place_of(record)
+    if place is not None:
+        if os.path.isdir(place) and not os.path.islink(place):  # noqa: PTH112, PTH114 - a plain look
+            return None
+        return Refused(code=RefusalCode.BAD_CWD, message=f"its work tree {printable(place)} was removed or replaced")
+    if record.real is None or as_utf8(os.path.realpath(record.cwd)) == record.real:
+        return None
+    message = f"its folder {printable(record.cwd)} leads elsewhere now: it was {printable(record.real)}"
+    return Refused(code=RefusalCode.BAD_CWD, message=message, hint="put it back, or begin a loop there")
 
 
 def _not_begun(step: LoopStep, why: Refused) -> Launched:

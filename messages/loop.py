@@ -216,6 +216,8 @@ class LoopRecord(Observation):
     verb: Verb
     cwd: str
     """The folder that it was asked for in."""
+    real: str | None = None
+    """What that was without links: one that leads elsewhere later is not worked in."""
     model: str | None = None
     lane: str | None = None
     worktree: bool = False

@@ -70,6 +70,8 @@ class JobViews(Observation):
     kind: Literal["job_views"] = "job_views"
     jobs: tuple[JobObject, ...]
     omitted: int = 0
+    loops: tuple[dict[str, Any], ...] = ()
+    """Loops and questions that have not ended, in brief (``state/loop_views.py``); where all jobs were asked for."""
 
 
 SessionObject = dict[str, Any]

@@ -82,6 +82,19 @@ def loop_object(loop: Mapping[str, Any], root: str, now: float) -> dict[str, Any
     }
 
 
+def brief(loop: Mapping[str, Any], now: float) -> dict[str, Any]:
+    """Return what a list of what is alive says of a loop."""
+    steps = [dict(step) for step in loop.get("steps") or ()]
+    return {
+        "loop_id": loop.get("loop_id"),
+        "label": loop.get("label"),
+        "shape": dict(loop.get("terms") or {}).get("shape"),
+        "state": "canceling" if loop.get("cancel_requested") else "running",
+        "elapsed_s": round(spent(loop, now), 3),
+        "now": _now(steps),
+    }
+
+
 def _place(loop: Mapping[str, Any], steps: list[dict[str, Any]]) -> dict[str, Any]:
     """Return where its work is."""
     placed = next((step for step in steps if step.get("worktree")), {})

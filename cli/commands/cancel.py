@@ -10,6 +10,7 @@ from ..following import cancel as ask
 from ..following import terminal
 from ..looking import named
 from ..options import Command, Globals
+from ..other_ids import ask_its_own, is_other, kind_of
 from ..output import answer, answer_json
 from ..reach import Reach
 from ..render.plain import one_line
@@ -18,12 +19,16 @@ from ..render.plain import one_line
 @click.command(cls=Command)
 @click.argument("ids", metavar="ID...", nargs=-1, required=True, shell_complete=complete_job)
 @click.option("--now", is_flag=True, help="Do not leave them time to clean up.")
-@click.pass_obj
-def cancel(options: Globals, ids: tuple[str, ...], now: bool) -> int:
+@click.pass_context
+def cancel(context: click.Context, /, ids: tuple[str, ...], now: bool) -> int:
     """End jobs and every process they started. Harmless for a job that has ended.
 
-    Returns once the request is recorded; osrc wait ID waits for the end.
+    Alone, ID may be that of a loop, a question, or a group of jobs. Returns once the request is recorded; osrc wait ID
+    waits for the end.
     """
+    if is_other(ids):
+        return ask_its_own(context, "cancel", ids[0], **({} if kind_of(ids[0]) == "loop" else {"now": now}))
+    options = context.ensure_object(Globals)
     reach = Reach(options)
     jobs = named(reach, ids)
     if not all(map(terminal, jobs)):

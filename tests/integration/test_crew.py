@@ -112,7 +112,10 @@ def test_the_best_of_several_tries(home: Supervised) -> None:
         script.write_text(json.dumps([written, *END]))
         write_lane(home.root, name, lane_toml(argv=[*fake_argv("osrc-jsonl"), "--script", str(script)]))
     models = ("-m", "large:m,bad:m,small:m")
-    words = ("best-of", "3", "--check", CHECK, *models)
+    words = ("best-of", "3", "--allow-green", "--check", CHECK, *models)
+    green = home.osrc("best-of", "3", "--check", CHECK, *models, "Change a.txt.", cwd=repo)
+    assert (green.returncode, b"--allow-green" in green.stderr, home.records()) == (64, True, []), shown(green)
+    assert "outsourcerer" not in run_git(repo, "branch", "--list")
 
     found = home.osrc(*words, "Change a.txt.", "--json", cwd=repo)
     told = parsed(found)
@@ -130,7 +133,9 @@ def test_the_best_of_several_tries(home: Supervised) -> None:
     assert told["why"] == "the judge's choice: It is the most complete."
     plan = parsed(home.osrc(*words, "Change a.txt.", "--json", "--dry-run", cwd=repo))
     assert plan["tries"] == ["try-1-large:m", "try-2-bad:m", "try-3-small:m"]
-    sly = parsed(home.osrc("best-of", "2", "--check", CHECK, "-m", "sly:m,large:m", "x", "--json", cwd=repo))
+    sly = parsed(
+        home.osrc("best-of", "2", "--allow-green", "--check", CHECK, "-m", "sly:m,large:m", "x", "--json", cwd=repo)
+    )
     assert [row["verdict"] for row in sly["tries"]] == ["check_changed", "passed"], sly
     none = home.osrc("best-of", "2", "--check", "false", *models, "Change a.txt.", cwd=repo)
     assert (none.returncode, none.stdout) == (1, b""), shown(none)
