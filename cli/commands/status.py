@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 import click
 
@@ -41,7 +42,7 @@ def status(
         return ask_its_own(context, "status", ids[0])
     options = context.ensure_object(Globals)
     reach = Reach(options)
-    omitted, loops = 0, []
+    omitted, loops = 0, list[dict[str, Any]]()
     if ids:
         jobs = named(reach, ids)
         if state is not None:
