@@ -15,6 +15,7 @@ from ..lanes.values import clip
 from ..messages.refusals import RefusalCode, Refused
 from ..state.errors import printable
 from ..state.files import read_private, write_private
+from ..state.identity import identify
 from .check_files import look_at_check, part_of, unbidden
 from .check_run import Check, CheckResult, Verdict, run_check
 from .crew_run import Candidate, told
@@ -55,24 +56,19 @@ def plan_tries(folder: str, cwd: str, terms: Mapping[str, Any]) -> dict[str, Any
     inner = os.path.relpath(planned.cwd, planned.tree.path)
     tree = {"path": planned.tree.path, "branch": planned.tree.branch}
     known = {"group_id": Path(folder).name, "base": planned.tree.base, "inner": inner, "cwd": cwd, "tree": tree}
-    return {**known, "baseline": None, **terms}
+    return {**known, "baseline": None, "owner": identify(os.getpid()), **terms}
 
 
 def begin_check(folder: str, record: dict[str, Any], environment: Mapping[str, str]) -> Refused | None:
     """Run the check on what all tries begin at; refuse where it could tell none of them from nothing. Keeps that."""
     tree = Worktree(path=record["tree"]["path"], branch=record["tree"]["branch"], base=str(record["base"]))
     stop = threading.Event()
-    cwd = os.path.normpath(Path(tree.path, str(record["inner"])))
-
-    def run() -> CheckResult:
-        return _run(Path(folder), BASELINE, record, cwd, environment, stop)
-
     try:
         make_worktree(tree, MAKE_S)
-        result = run()
+        result = _run(Path(folder), BASELINE, record, _first_cwd(record), environment, stop)
     except KeyboardInterrupt:
         stop.set()
-        run()
+        end_check(Path(folder), record, stop)
         raise
     except (GitError, OSError) as error:
         return _refused(f"no work tree can be made to run the check in: {error}", "osrc doctor")
@@ -87,6 +83,16 @@ def begin_check(folder: str, record: dict[str, Any], environment: Mapping[str, s
     if result.verdict is Verdict.NOT_RUN:
         return _refused(f"the check {result.words()}: it would say nothing of any try", "osrc best-of -h")
     return None
+
+
+def end_check(folder: Path, record: Mapping[str, Any], stop: threading.Event) -> None:
+    """End the check of ``begin_check`` where it still runs. ``stop`` is set."""
+    if (folder / "checks" / BASELINE).is_dir():
+        _run(folder, BASELINE, record, _first_cwd(record), {}, stop)
+
+
+def _first_cwd(record: Mapping[str, Any]) -> str:
+    return os.path.normpath(Path(str(record["tree"]["path"]), str(record["inner"])))
 
 
 def keep_tries(folder: str, record: Mapping[str, Any]) -> None:

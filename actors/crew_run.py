@@ -19,6 +19,7 @@ from ..lanes.framing import strip_controls
 from ..messages.refusals import RefusalCode, Refused
 from ..state.errors import printable
 from ..state.files import read_private, write_private
+from ..state.identity import identify
 from .check_files import Look, changes, look_at_check
 from .check_run import Check, CheckResult, Verdict, run_check
 from .git import GitError, ask_git, git
@@ -95,7 +96,7 @@ class Crew:
             "base": tree.base,
         }
         kept |= {"worktree": tree.path, "branch": tree.branch, "head": tree.base, "baseline": None, "members": []}
-        return cls(place, {**kept, "landed": None, "why": None, **terms})
+        return cls(place, {**kept, "landed": None, "why": None, "owner": identify(os.getpid()), **terms})
 
     @classmethod
     def load(cls, folder: str) -> Crew | None:

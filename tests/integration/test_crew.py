@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import sys
 from pathlib import Path
@@ -10,7 +11,7 @@ from pathlib import Path
 from fakes.lanes import READ_VERBS, fake_argv, lane_toml, steps, write_lane
 from fakes.osrc_process import parsed, shown
 from fakes.repos import repository, run_git
-from fakes.supervised import Supervised, until
+from fakes.supervised import Supervised, alive, until
 
 END = ({"mark": "DONE"}, {"end": "did it"})
 CHECK = "! grep -q bad a.txt b.txt"
@@ -97,6 +98,27 @@ shown = dict(re.findall(mark + r" CHANGE (\\w)\\n(.*?)\\n----- " + mark, prompt,
 best = next(letter for letter, text in shown.items() if "+large" in text)
 print("RULING %s: %s\\nIt is the most complete." % (mark, best))
 """
+
+
+def test_what_a_command_left_that_was_killed_before_its_jobs(home: Supervised) -> None:
+    repo = repository(home.scratch / "repo", files={"a.txt": "one\n"})
+    begun = home.scratch / "begun"
+    check = f"echo $$ >> {begun}; sleep 60"
+    for words in (("crew",), ("best-of", "2")):
+        begun.unlink(missing_ok=True)
+        command = home.start(*words, "--check", check, "--lane", "fake", "--cwd", str(repo), "--", "x")
+        pid = int(until(lambda: begun.exists() and begun.read_text().strip(), "the check runs"))
+        command.kill()
+        command.wait(20)
+        folder = until(lambda: list((home.root / "fanout").glob("fanout-*")), "its folder")[0]
+        for path in folder.iterdir():
+            os.utime(path, (1, 1))
+        home.ok("supervisor", "restart")
+        until(lambda folder=folder: not folder.exists(), "it is taken away")
+        assert not alive(pid)
+        assert len(run_git(repo, "worktree", "list").splitlines()) == 1
+        assert run_git(repo, "branch", "--list", "outsourcerer*") == ""
+    home.nothing_left()
 
 
 def test_the_best_of_several_tries(home: Supervised) -> None:
