@@ -56,7 +56,8 @@ def plan_tries(folder: str, cwd: str, terms: Mapping[str, Any]) -> dict[str, Any
     inner = os.path.relpath(planned.cwd, planned.tree.path)
     tree = {"path": planned.tree.path, "branch": planned.tree.branch}
     known = {"group_id": Path(folder).name, "base": planned.tree.base, "inner": inner, "cwd": cwd, "tree": tree}
-    return {**known, "baseline": None, "owner": identify(os.getpid()), **terms}
+    first = None if terms.get("check") else {"verdict": "unchecked"}
+    return {**known, "baseline": first, "owner": identify(os.getpid()), **terms}
 
 
 def begin_check(folder: str, record: dict[str, Any], environment: Mapping[str, str]) -> Refused | None:

@@ -37,9 +37,9 @@ ENOUGH = 20
 
 
 def is_beginning(folder: Path) -> bool:
-    """Whether the command that made a folder still runs: its group may be taken yet."""
+    """Whether its command was in its first check when it wrote the record: ended, what it left is taken away here."""
     record = _record(folder)
-    return record is not None and not _is_gone(record)
+    return record is not None and record.get("owner") is not None and record.get("baseline") is None
 
 
 def forget_unbegun(home: Home, *, settled_s: float = SETTLED_S) -> list[str]:
