@@ -15,13 +15,13 @@ DEMO_TASK := Explain in two sentences what a compiler does.
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help demo test lint format types layers docs docs-check site bench dist check clis clean classifier
+.PHONY: help demo test lint format types layers docs docs-check site bench chaos dist check clis clean classifier
 
 help:
 	@echo 'make demo    set up .venv and run a real job on the embedded model'
 	@echo 'make test    set up .venv and run all tests (ARGS="-k word" for some)'
 	@echo 'make check   lint, types, layers, docs and tests, as CI does'
-	@echo 'make lint | format | types | layers | docs | docs-check | site | bench | dist | clis | clean'
+	@echo 'make lint | format | types | layers | docs | docs-check | site | bench | chaos | dist | clis | clean'
 
 demo: $(VENV)/demo.stamp
 	@echo '+ osrc run -m embedded "$(DEMO_TASK)"'
@@ -66,6 +66,11 @@ site: $(VENV)/site.stamp
 
 bench: $(VENV)/dev.stamp
 	@set -e; for file in tests/bench/bench_*.py; do echo "== $$file"; $(PY) "$$file" $(ARGS); done
+
+# Ten thousand faults, or FAULTS=n of them, from SEED=s on; a violation is told with the command that repeats it.
+chaos: $(VENV)/dev.stamp
+	@$(PY) tests/chaos/run_chaos.py $(if $(FAULTS),--faults $(FAULTS)) $(if $(SEED),--seed $(SEED)) \
+	$(if $(ONLY),--only $(ONLY)) $(ARGS)
 
 # The wheel and the sdist of the newest commit, in dist/: the same bytes each time, checked, and tried out on
 # every Python from 3.11 on that is here.

@@ -19,6 +19,7 @@ from .crew_slots import CrewSlots
 from .dispatch import Dispatcher
 from .feed import Feed
 from .gateway import Listener
+from .holders import road_for
 from .lane_book import LaneBook
 from .limit_book import LimitBook
 from .lock import HomeLock
@@ -92,6 +93,7 @@ def assemble(
         board=Board(),
         pump=Pump(),
         spawner=spawner_for(settings.text("spawn"), fifo, lambda line: pass_on(directory, line)),
+        road=road_for(settings, lambda line: pass_on(directory, line)),
         lane=book.lane,
         registry=book.registry,
         models=models,

@@ -38,7 +38,7 @@ Look = Mapping[str, str]
 
 def look_at_check(command: str, cwd: str, guard: Sequence[str] = ()) -> Look:
     """Return every file that the check is known to consist of. Blocks; bounded in number. Never raises."""
-    parts = parts_of(command)
+    parts = _parts(command)
     named = [_place(cwd, word) for word in (*guard, *parts.words)]
     parts, behind = _followed(parts, cwd)
     named += behind
@@ -53,7 +53,7 @@ def look_at_check(command: str, cwd: str, guard: Sequence[str] = ()) -> Look:
     for path in (path for group in files for path in group):
         if len(found) >= MOST_FILES:
             break
-        name = os.path.relpath(path, cwd) if _below(cwd, path) else path
+        name = os.path.relpath(path, cwd).replace(os.sep, "/") if _below(cwd, path) else path
         if name not in found and (digest := _digest(path)) is not None:
             found[name] = digest
     gone = {name: NO_PART for name in parts.files if name in _CONFIGURED}
@@ -110,7 +110,7 @@ def changes(before: Look, after: Look) -> tuple[str, ...]:
 
 def unbidden(command: str, after: Look, added: Collection[str]) -> set[str]:
     """Return those of ``added`` files that change what a check does by being there, by a look that has them."""
-    parts = parts_of(command)
+    parts = _parts(command)
     before = [path for path, word in after.items() if path not in added and word != ABSENT]
     counts = {*_stand_ins(parts, before), *parts.shadows}
     counts |= {path for path in _CONFIGURED if after.get(path, NO_PART) != NO_PART}
@@ -122,7 +122,12 @@ def _place(cwd: str, word: str) -> str:
 
 
 def _below(cwd: str, path: str) -> bool:
-    return path.startswith(cwd.rstrip("/") + "/")
+    return path.startswith(cwd.rstrip(os.sep) + os.sep)
+
+
+def _parts(command: str) -> Parts:
+    """What a command consists of. Where a backslash parts folders it is not a shell's own sign."""
+    return parts_of(command.replace(os.sep, "/"))
 
 
 def _walk(folder: str, patterns: Sequence[str]) -> Iterator[str]:

@@ -77,45 +77,59 @@ class Output:
 class Keeper:
     """One check, from its claim to its exit record."""
 
-    def __init__(self, folder: str) -> None:
-        self.shim = load_shim()
+    def __init__(self, folder: str, shim: Any = None) -> None:  # noqa: ANN401 - as above
+        self.shim = shim or load_shim()
         self.folder = folder
         self.output = Output()
-        self.status: int | None = None
+        self.ended: tuple[int | None, int | None] | None = None
+        """Exit code and signal of the command, once it has ended by itself."""
         self.why: str | None = None
         """``timed_out`` or ``canceled``, where we end it."""
         self._looked = 0.0
 
     def run(self) -> None:
         """Take the check, unless somebody has; run it to its end."""
-        boot = self.shim.boot_id()
-        me = self.shim.identity(os.getpid(), boot)
-        claimed = self.shim.claim(os.fsencode(self.folder), 1, me)
+        claimed = self.shim.claim(os.fsencode(self.folder), 1, self.identity(os.getpid()))
         if claimed is None:
             return
-        if self.shim.LINUX:
-            with contextlib.suppress(OSError):
-                ctypes.CDLL(None, use_errno=True).prctl(self.shim.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+        self.prepare()
         began = time.monotonic()
         try:
             spec = self._spec()
             deadline = began + float(spec["timeout_s"])
-            process = self._start(spec)
+            process = self.start(spec)
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             self._write(error=self.shim.describe(error), seconds=0.0)
             return
-        record = {"check": self.shim.identity(process.pid, boot), "at": time.time()}
+        record = {"check": self.identity(process.pid), "at": time.time()}
         with contextlib.suppress(OSError):
             os.write(claimed, json.dumps(record).encode() + b"\n")
         assert process.stdout is not None  # noqa: S101 - it was started with a pipe
-        self._watch(process.pid, process.stdout.fileno(), deadline)
+        self.watch(process, process.stdout.fileno(), deadline)
         seconds = time.monotonic() - began
-        left = self.shim.end_leftovers(process.pid)
-        self._drain(process.stdout.fileno())
+        left = self.end_left(process.pid)
+        self.drain(process.stdout.fileno())
         self._write(seconds=seconds, survivors=left[:64])
 
+    def identity(self, pid: int) -> dict[str, object]:
+        """Name a process for good."""
+        named: dict[str, object] = self.shim.identity(pid, self.shim.boot_id())
+        return named
+
+    def prepare(self) -> None:
+        """Be told of orphans, where the system can."""
+        if self.shim.LINUX:
+            with contextlib.suppress(OSError):
+                ctypes.CDLL(None, use_errno=True).prctl(self.shim.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+    def end_left(self, pid: int) -> list[int]:
+        """End the command and what it left; return who would not go."""
+        left: list[int] = self.shim.end_leftovers(pid)
+        return left
+
     def _spec(self) -> dict[str, Any]:
-        descriptor = os.open(os.path.join(self.folder, "check.json"), os.O_RDWR | os.O_NOFOLLOW)
+        path = os.path.join(self.folder, "check.json")
+        descriptor = os.open(path, os.O_RDWR | self.shim.NOFOLLOW | self.shim.BINARY)
         try:
             spec: dict[str, Any] = json.loads(self.shim.read_all(descriptor, close=False))
             os.ftruncate(descriptor, 0)  # it holds an environment
@@ -123,8 +137,8 @@ class Keeper:
             os.close(descriptor)
         return spec
 
-    @staticmethod
-    def _start(spec: dict[str, Any]) -> subprocess.Popen[bytes]:
+    def start(self, spec: dict[str, Any]) -> subprocess.Popen[bytes]:
+        """Start the command in a session of its own. Raises OSError, ValueError."""
         return subprocess.Popen(
             [os.fsencode(word) for word in spec["argv"]],
             cwd=os.fsencode(spec["cwd"]),
@@ -137,7 +151,7 @@ class Keeper:
             bufsize=0,
         )
 
-    def _watch(self, pid: int, pipe: int, deadline: float) -> None:
+    def watch(self, process: subprocess.Popen[bytes], pipe: int, deadline: float) -> None:
         """Read until the command has ended, its time is up, or somebody asks for its end."""
         open_ = True
         while True:
@@ -148,18 +162,22 @@ class Keeper:
                     open_ = bool(chunk)
             else:
                 time.sleep(0.01)
-            now = time.monotonic()
-            self._reap(pid)
-            if self.status is not None:
+            self._reap(process.pid)
+            if self.over(deadline):
                 return
-            if now >= deadline:
-                self.why = "timed_out"
-                return
-            if now - self._looked >= LOOK_S:
-                self._looked = now
-                if os.path.lexists(os.path.join(self.folder, "stop")):
-                    self.why = "canceled"
-                    return
+
+    def over(self, deadline: float) -> bool:
+        """Whether it has ended, or is to be ended, and why."""
+        now = time.monotonic()
+        if self.ended is not None:
+            return True
+        if now >= deadline:
+            self.why = "timed_out"
+        elif now - self._looked >= LOOK_S:
+            self._looked = now
+            if os.path.lexists(os.path.join(self.folder, "stop")):
+                self.why = "canceled"
+        return self.why is not None
 
     def _reap(self, wanted: int) -> None:
         """Reap whatever has ended; keep the command's own status."""
@@ -169,9 +187,10 @@ class Keeper:
                 if pid == 0:
                     return
                 if pid == wanted:
-                    self.status = status
+                    killed = os.WIFSIGNALED(status)
+                    self.ended = (None, os.WTERMSIG(status)) if killed else (os.WEXITSTATUS(status), None)
 
-    def _drain(self, pipe: int) -> None:
+    def drain(self, pipe: int) -> None:
         """Read what is left, but not for ever: a process that would not go may still write."""
         os.set_blocking(pipe, False)
         deadline = time.monotonic() + DRAIN_S
@@ -184,15 +203,16 @@ class Keeper:
         kept = self.output.kept()
         with contextlib.suppress(OSError):
             path = os.path.join(self.folder, "output.log")
-            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
+            flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | self.shim.NOFOLLOW | self.shim.BINARY
+            descriptor = os.open(path, flags, 0o600)
             try:
                 self.shim.write_all(descriptor, kept)
             finally:
                 os.close(descriptor)
-        ended = self.status if self.why is None else None
+        code, number = self.ended if self.ended is not None and self.why is None else (None, None)
         record = {
-            "code": os.WEXITSTATUS(ended) if ended is not None and os.WIFEXITED(ended) else None,
-            "signal": os.WTERMSIG(ended) if ended is not None and os.WIFSIGNALED(ended) else None,
+            "code": code,
+            "signal": number,
             "why": self.why,
             "error": error,
             "seconds": seconds,

@@ -26,10 +26,13 @@ from ..messages.job import Identity
 from ..state.errors import StateError
 from ..state.files import create_private, read_private, write_private
 from ..state.identity import boot_id, look
+from . import plain_process
+from .check_shell import SHELL, check_words
 from .tree import end_tree
 
 KEEPER = Path(__file__).with_name("check_keeper.py")
-SHELL = "/bin/sh"
+PLAIN = not hasattr(os, "fork")
+"""Whether keepers are those of ``plain_keeper.py``."""
 STOP = "stop"
 """A file in the folder that asks for the check's early end."""
 OUTPUT_LIMIT = 2 * 1024 * 1024
@@ -38,8 +41,8 @@ TAIL_BYTES = 64 * 1024
 """So much of the output's end is in a result; ``output_path`` has more."""
 TIMEOUT_S = 300.0
 """How long a check may run where nobody said."""
-NOT_FOUND = (126, 127)
-"""What a shell says of a command that it can't start."""
+NOT_FOUND = (126, 127, 9009)
+"""What a shell says of a command that it can't start; the last is ``cmd.exe``'s, which may say 1 as well."""
 POLL_S, LONGEST_POLL_S = 0.02, 0.25
 CLAIM_S = 30.0
 """How long a keeper may take to begin."""
@@ -63,7 +66,7 @@ class Check:
     """What is to be run. The environment is written to a private file and emptied as the check begins."""
 
     command: str
-    """A line for ``/bin/sh``."""
+    """A line for the shell (``check_shell.py``)."""
     cwd: str
     environment: Mapping[str, str] = field(repr=False)
     timeout_s: float = TIMEOUT_S
@@ -115,10 +118,13 @@ def run_check(folder: Path, check: Check, stop: threading.Event | None = None) -
         known = result_of(folder)
         if known is not None:
             return known
-        if not os.access(SHELL, os.X_OK):
+        words = check_words(check.command, check.environment, sys.platform)
+        if words[0] == SHELL and not os.access(SHELL, os.X_OK):
             return CheckResult(Verdict.NOT_RUN, error=f"checks are run by {SHELL}, which this system has not")
-        keeper = None if (folder / "claim.1").exists() else _begin(folder, check)
+        keeper = None if (folder / "claim.1").exists() else _begin(folder, check, words)
         return _wait(folder, check, keeper, stop)
+    except ValueError as error:
+        return CheckResult(Verdict.NOT_RUN, error=str(error))
     except (StateError, OSError) as error:
         said = error.refusal.message if isinstance(error, StateError) else f"{error.strerror}: {folder}"
         return CheckResult(Verdict.NOT_RUN, error=said)
@@ -143,7 +149,7 @@ def result_of(folder: Path) -> CheckResult | None:
         else Verdict.FAILED
     )
     if code in NOT_FOUND and error is None:
-        error = "the shell could not start it" + (": command not found" if code == NOT_FOUND[1] else "")
+        error = "the shell could not start it" + (": command not found" if code != NOT_FOUND[0] else "")
     output = folder / "output.log"
     return CheckResult(
         verdict=verdict,
@@ -158,16 +164,18 @@ def result_of(folder: Path) -> CheckResult | None:
     )
 
 
-def _begin(folder: Path, check: Check) -> subprocess.Popen[bytes]:
+def _begin(folder: Path, check: Check, words: list[str] | str) -> subprocess.Popen[bytes]:
     folder.mkdir(mode=0o700, exist_ok=True)
     spec = {
-        "argv": [SHELL, "-c", check.command],
+        "argv": words,
         "env": dict(check.environment),
         "cwd": check.cwd,
         "timeout_s": check.timeout_s,
         "umask": check.umask,
     }
     write_private(folder / "check.json", json.dumps(spec).encode())
+    if PLAIN:
+        return plain_process.begin("keeper", os.fspath(folder))
     isolation = ("-I", "-S") if sys.platform == "linux" else ("-I",)
     return subprocess.Popen(
         (sys.executable, *isolation, os.fspath(KEEPER), os.fspath(folder)),

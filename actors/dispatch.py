@@ -45,7 +45,7 @@ from ..messages.commands import (
 from ..messages.facts import FACT, Entry
 from ..messages.fleet import ViewFleet
 from ..messages.group import FanoutRequest
-from ..messages.history import HistoryImport
+from ..messages.history import BudgetAsk, HistoryImport
 from ..messages.loop import LoopCancel, LoopResume, LoopStart
 from ..messages.refusals import RefusalCode, Refused
 from ..messages.replies import (
@@ -73,7 +73,7 @@ from ..state.identity import look
 from ..state.loops_reader import live_loops, running
 from ..state.queue_reader import paused
 from ..state.store import Reader
-from . import cleaning, fleet_watcher, heartbeat_desk, limit_commands, outcome_telling, queue_commands
+from . import cleaning, fleet_watcher, heartbeat_desk, image_books, limit_commands, outcome_telling, queue_commands
 from .advising import Place, Question, give
 from .base import Stop, ask, log
 from .group_desk import GroupDesk
@@ -205,6 +205,8 @@ class Dispatcher:
                 yield self._told(command)
             case HistoryImport():
                 yield outcome_telling.keep_history(command, self.services)
+            case BudgetAsk():
+                yield image_books.ask_budget(command, self.services.purse)
             case ViewAdvice():
                 yield self._advice(command)
             case ViewFleet():

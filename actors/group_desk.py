@@ -32,6 +32,7 @@ from .crews import MOST
 from .intake import Draft
 from .job_writing import create
 from .jobs_asked import Cancel, SubmitGroup
+from .purse import Weigh
 from .services import Services
 
 ASK_S = 120.0
@@ -54,7 +55,7 @@ class GroupDesk:
         self,
         services: Services,
         drafts: Callable[[JobRequest], Draft | Refused],
-        previews: Callable[[JobRequest], Plan | Refused],
+        previews: Callable[[JobRequest, Weigh], Plan | Refused],
     ) -> None:
         """``drafts`` decides about one job as it does where there is no group; ``previews`` only says how it would."""
         self.services = services
@@ -72,7 +73,8 @@ class GroupDesk:
         if isinstance(members, Refused):
             return members
         if dry_run:
-            plans, refused = _sorted(request, members, self._previews)
+            weigh = self.services.purse.weighing()
+            plans, refused = _sorted(request, members, lambda one: self._previews(one, weigh))
             planned = tuple({"label": label, "plan": plan.model_dump(mode="json")} for label, plan in plans)
             return GroupPlanned(members=planned, refused=tuple(one.model_dump() for one in refused))
         decided, refused = _sorted(request, members, self._drafts)

@@ -28,10 +28,12 @@ import time
 from collections import deque
 from typing import Any, cast
 
+from ..state.identity import boot_id, identify
 from .holder_door import Door
-from .holder_log import ENDED_FIRST, LEFT_US, OVER, EventLog, hint
+from .holder_log import ENDED_FIRST, LEFT_US, OVER, EventLog, Voice, hint
 from .holder_loop import SelectLoop
-from .shim import LINUX, PR_SET_CHILD_SUBREAPER, boot_id, claim, end_leftovers, identity, read_all, write_json
+from .own_job import ender
+from .shim import BINARY, LINUX, NOFOLLOW, PR_SET_CHILD_SUBREAPER, claim, read_all, write_json
 from .transports.engine import ENGINES, Attachable, Engine, EngineError, SessionEvent
 
 LOOK_S = 0.5
@@ -45,15 +47,21 @@ QUIET = frozenset({"text", "thought", "usage", "screen"})
 """Events of which the supervisor needs no hint."""
 
 
+def hold_plainly(folder: str) -> None:
+    """Be the holder in a process that was started for it and not forked; what it hints, it says on stdout too."""
+    os.umask(0o077)
+    hold(folder)
+
+
 def hold(folder: str) -> None:
     """Be the holder of the session in ``folder``, if nobody else is. Ends the process."""
     path = os.path.join(folder, "launch.json")
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
+        descriptor = os.open(path, os.O_RDONLY | NOFOLLOW | BINARY)
         launch = json.loads(read_all(descriptor))
     except (OSError, ValueError):
         return
-    me = identity(os.getpid(), boot_id())
+    me = _identity(os.getpid())
     claimed = claim(os.fsencode(folder), int(launch["attempt"]), me)
     if claimed is None:
         return
@@ -63,7 +71,9 @@ def hold(folder: str) -> None:
     if LINUX:
         with contextlib.suppress(OSError):
             ctypes.CDLL(None, use_errno=True).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-    sys.path.extend(item for item in launch.get("sys_path", ()) if item not in sys.path)
+    for item in launch.get("sys_path", ()):
+        if item not in sys.path:
+            _know_packages(item)
     Holder(folder, launch, me).run()
 
 
@@ -80,6 +90,8 @@ class Holder:
         self._me = me
         self._session = os.path.basename(folder)
         self._log = EventLog(folder)
+        self._voice = Voice(self._session) if launch.get("plain") else None
+        self._end_left = ender(self._session)
         self._door = Door(self.loop, str(launch["socket"]), str(launch["token"]), self._asked)
         self._engine: Engine | None = None
         self._queue: deque[dict[str, Any]] = deque()
@@ -98,14 +110,16 @@ class Holder:
 
     def run(self) -> None:
         """Start the delegate, serve, leave."""
-        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-            signal.signal(number, lambda *_: self.close("its holder was told to end"))
-        signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+        for name in ("SIGTERM", "SIGINT", "SIGHUP"):
+            if hasattr(signal, name):
+                signal.signal(getattr(signal, name), lambda *_: self.close("its holder was told to end"))
+        if hasattr(signal, "SIGPIPE"):
+            signal.signal(signal.SIGPIPE, signal.SIG_IGN)
         self._wait()
         if self._cause is not None:
             self._over(None, None, None)
             return
-        self._door.open()
+        place = self._door.open()
         try:
             module, _, name = ENGINES[str(self.launch["engine"])].partition(":")
             made = getattr(importlib.import_module(f"{__package__}.transports.{module}"), name)
@@ -115,12 +129,12 @@ class Holder:
         except (EngineError, ImportError, KeyError) as error:
             self._over(None, None, str(error))
             return
-        delegate = identity(engine.pid, boot_id()) if engine.pid is not None else None
+        delegate = _identity(engine.pid) if engine.pid is not None else None
         record = {
             "attempt": self.launch["attempt"],
             "holder": self._me,
             "delegate": delegate,
-            "socket": self.launch["socket"],
+            "socket": place,
             "token": self.launch["token"],
             "at": time.time(),
         }
@@ -166,12 +180,12 @@ class Holder:
 
     def _force(self) -> None:
         self._kill()
-        self.gone(None, int(signal.SIGKILL))
+        self.gone(None, int(signal.SIGKILL) if hasattr(signal, "SIGKILL") else None)
 
     def _kill(self) -> None:
         pid = self._engine.pid if self._engine is not None else None
         if pid is not None:
-            end_leftovers(pid)
+            self._end_left(pid)
 
     def gone(self, code: int | None, signal: int | None) -> None:
         """End what the delegate left behind, say how it ended, and leave."""
@@ -192,7 +206,7 @@ class Holder:
         with contextlib.suppress(OSError):
             write_json(os.fsencode(self.folder), "exit.json", record)
         self._log.flush()
-        hint(str(self.launch.get("notices", "")), self._session, "gone")
+        self._say("gone")
         self._door.close()
 
     # --- what it is to give
@@ -218,9 +232,13 @@ class Holder:
         while not self.loop.stopped:
             path = os.path.join(self.folder, "inbox", f"{self._next:08}.json")
             try:
-                descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
+                descriptor = os.open(path, os.O_RDONLY | NOFOLLOW | BINARY)
             except OSError:
-                break
+                later = self._later()
+                if later is None or os.path.lexists(path):
+                    break
+                self._next = later  # what is between was taken back: entries come in order
+                continue
             try:
                 entry = json.loads(read_all(descriptor))
                 number, name = int(entry["number"]), str(entry["id"])
@@ -233,6 +251,15 @@ class Holder:
             self._deliver(number, name, "accepted", None)
             self._take(entry, number)
         self._give()
+
+    def _later(self) -> int | None:
+        """The next entry that is there behind one that is not."""
+        try:
+            names = os.listdir(os.path.join(self.folder, "inbox"))
+        except OSError:
+            return None
+        numbers = (int(name[:-5]) for name in names if name.endswith(".json") and name[:-5].isdecimal())
+        return min((number for number in numbers if number > self._next), default=None)
 
     def _take(self, entry: dict[str, Any], number: int) -> None:
         engine = self._engine
@@ -326,4 +353,24 @@ class Holder:
 
     def _hint(self) -> None:
         self._hinted = False
-        hint(str(self.launch.get("notices", "")), self._session, "events")
+        self._say("events")
+
+    def _say(self, what: str) -> None:
+        hint(str(self.launch.get("notices", "")), self._session, what)
+        if self._voice is not None:
+            self._voice.say(what)
+
+
+def _identity(pid: int) -> dict[str, object]:
+    """Name a process as the supervisor does."""
+    return {**(identify(pid) or {"pid": pid, "started": 0, "boot_id": boot_id()})}
+
+
+def _know_packages(folder: str) -> None:
+    """Have what is installed in a folder found."""
+    if sys.platform != "win32":
+        sys.path.append(folder)
+        return
+    import site  # noqa: PLC0415 - pywin32 is found by its .pth file alone
+
+    site.addsitedir(folder)

@@ -5,9 +5,12 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import threading
 import time
 from collections import deque
 from typing import Any
+
+from ..state.flags import CLOEXEC, NOFOLLOW, NONBLOCK
 
 EVENTS = "events.jsonl"
 PIECE_CHARS = 16_384
@@ -46,9 +49,7 @@ class EventLog:
         while self._waiting:
             data = self._waiting[0]
             try:
-                descriptor = os.open(
-                    self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600
-                )
+                descriptor = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | NOFOLLOW | CLOEXEC, 0o600)
                 try:
                     self._write(descriptor, data)
                 finally:
@@ -90,12 +91,13 @@ def torn(path: str) -> bool:
 
 def _tail(path: str) -> bytes:
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        descriptor = os.open(path, os.O_RDONLY | NOFOLLOW | CLOEXEC)
     except OSError:
         return b""
     try:
         size = os.fstat(descriptor).st_size
-        return os.pread(descriptor, TAIL, max(0, size - TAIL))
+        os.lseek(descriptor, max(0, size - TAIL), os.SEEK_SET)
+        return os.read(descriptor, TAIL)
     finally:
         os.close(descriptor)
 
@@ -103,9 +105,39 @@ def _tail(path: str) -> bytes:
 def hint(fifo: str, session: str, what: str) -> None:
     """Hint to whoever listens; nobody may be."""
     try:
-        descriptor = os.open(fifo, os.O_WRONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
+        descriptor = os.open(fifo, os.O_WRONLY | NONBLOCK | NOFOLLOW | CLOEXEC)
     except OSError:
         return
     with contextlib.suppress(OSError):
-        os.write(descriptor, json.dumps({"session": session, "what": what}).encode() + b"\n")
+        os.write(descriptor, _said(session, what))
     os.close(descriptor)
+
+
+def _said(session: str, what: str) -> bytes:
+    return json.dumps({"session": session, "what": what}).encode() + b"\n"
+
+
+class Voice:
+    """Hints by our standard output, which whoever started us reads while it lives. Who stands still holds up nobody.
+
+    What is hinted while a hint is being written is said once more, together.
+    """
+
+    def __init__(self, session: str) -> None:
+        """Say nothing yet."""
+        self._session = session
+        self._wanted = threading.Event()
+        self._what = ""
+        threading.Thread(target=self._speak, name="voice", daemon=True).start()
+
+    def say(self, what: str) -> None:
+        """Hint."""
+        self._what = what
+        self._wanted.set()
+
+    def _speak(self) -> None:
+        with contextlib.suppress(OSError):  # nobody listens any more
+            while True:
+                self._wanted.wait()
+                self._wanted.clear()
+                os.write(1, _said(self._session, self._what))

@@ -1,4 +1,7 @@
-"""One thread's events: descriptors that can be read or written, and timers. Standard library only."""
+"""One thread's events: descriptors that can be read or written, timers, and what other threads tell it.
+
+Standard library only. Where only sockets can be waited for (Windows), pipes are read by threads that ``tell``.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +10,15 @@ import heapq
 import itertools
 import os
 import selectors
+import socket
+import sys
 import time
 from collections import deque
 from collections.abc import Callable
 
 LONGEST_WAIT_S = 60.0
+Sink = int | socket.socket
+"""What is written to. A socket is one descriptor like any other but for Windows, where only it can send."""
 
 
 class SelectLoop:
@@ -22,10 +29,16 @@ class SelectLoop:
         self._selector = selectors.DefaultSelector()
         self._readers: dict[int, Callable[[], None]] = {}
         self._outgoing: dict[int, deque[tuple[memoryview, Callable[[], None] | None]]] = {}
+        self._sockets: dict[int, socket.socket] = {}
+        """Of those that are written to, the ones that are sockets."""
+        self._told: deque[Callable[[], None]] = deque()
+        self._wake: socket.socket | None = None
         self._timers: list[tuple[float, int, Callable[[], None]]] = []
         self._forgotten: set[int] = set()
         self._tokens = itertools.count(1)
         self.stopped = False
+        if sys.platform == "win32":
+            self.open_to_threads()  # its select refuses to wait for nothing at all
 
     def now(self) -> float:
         """Return monotonic seconds."""
@@ -40,10 +53,14 @@ class SelectLoop:
         """Forget a descriptor and what was to be written to it."""
         self._readers.pop(descriptor, None)
         self._outgoing.pop(descriptor, None)
+        self._sockets.pop(descriptor, None)
         self._update(descriptor)
 
-    def write(self, descriptor: int, data: bytes, done: Callable[[], None] | None = None) -> None:
+    def write(self, sink: Sink, data: bytes, done: Callable[[], None] | None = None) -> None:
         """Write ``data`` behind what waits; then call ``done``. An end that is closed drops both."""
+        descriptor = sink if isinstance(sink, int) else sink.fileno()
+        if not isinstance(sink, int):
+            self._sockets[descriptor] = sink
         queue = self._outgoing.setdefault(descriptor, deque())
         queue.append((memoryview(data), done))
         if len(queue) == 1:
@@ -61,13 +78,40 @@ class SelectLoop:
         if any(token == known for _, known, _ in self._timers):
             self._forgotten.add(token)
 
+    def tell(self, work: Callable[[], None]) -> None:
+        """Have ``work`` called in the loop's thread, soon. The only thing that another thread may ask of it."""
+        assert self._wake is not None  # noqa: S101 - whoever starts a thread opens the loop to it first
+        self._told.append(work)
+        with contextlib.suppress(OSError):  # it is full of wakes: it wakes
+            self._wake.send(b"w")
+
+    def open_to_threads(self) -> None:
+        """Have what other threads ``tell`` wake the loop, from now on. For the loop's own thread to call."""
+        if self._wake is not None:
+            return
+        heard, self._wake = socket.socketpair()
+        for end in (heard, self._wake):
+            end.setblocking(False)
+
+        def woken() -> None:
+            with contextlib.suppress(OSError):
+                heard.recv(4096)
+
+        self.watch(heard.fileno(), woken)
+
     def run(self) -> None:
         """Serve until ``stopped`` is set."""
         while not self.stopped:
             wait_s = min(LONGEST_WAIT_S, max(0.0, self._timers[0][0] - self.now())) if self._timers else LONGEST_WAIT_S
             for key, mask in self._selector.select(wait_s):
                 self._serve(key.fd, mask)
+            self._heed()
             self._fire()
+
+    def _heed(self) -> None:
+        for _ in range(len(self._told)):  # what comes meanwhile wakes again
+            if not self.stopped:
+                self._told.popleft()()
 
     def _serve(self, descriptor: int, mask: int) -> None:
         if mask & selectors.EVENT_WRITE and descriptor in self._outgoing:
@@ -90,7 +134,8 @@ class SelectLoop:
         while queue:
             data, done = queue[0]
             try:
-                taken = os.write(descriptor, data)
+                end = self._sockets.get(descriptor)
+                taken = os.write(descriptor, data) if end is None else end.send(data)
             except BlockingIOError:
                 return
             except OSError:

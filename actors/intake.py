@@ -32,7 +32,7 @@ from .accounts import Account, account_in
 from .advising import Place, chosen
 from .choosing import choose
 from .continuing import check_lane, earlier, taken_over
-from .denylist import check_denied
+from .denylist import check_denied, check_sent
 from .depth import check_depth
 from .folder_settings import check_folder
 from .gate import Dispatch, Passed, Scope, pass_gate
@@ -41,8 +41,9 @@ from .host import decode_environment, host_for
 from .intake_checks import as_utf8, check_cwd, check_verb, task_text
 from .job_tree import own_tree
 from .limit_book import LimitBook, admit
-from .model_book import ModelBook
+from .model_book import ModelBook, known_models
 from .own_servers import with_own_servers
+from .purse import Weigh
 from .withholding import asked_by_servers, said_of, withhold
 from .work_tree import Guard, guard_for, project_of
 from .worktrees import Planned
@@ -140,12 +141,19 @@ def preview(  # noqa: PLR0913  as above
     *,
     models: ModelBook | None = None,
     limits: LimitBook | None = None,
+    weigh: Weigh | None = None,
 ) -> Plan | Refused:
-    """Return what ``draft`` would come to, with the gate's verdict, be it a refusal. Changes nothing at all."""
+    """Return what ``draft`` would come to, with the gate's and the budget's verdict, be it a refusal.
+
+    Changes nothing at all.
+    """
     found = _decide(request, home, registry, random, models, limits)
     if isinstance(found, Refused):
         return found
     plan = with_verdict(found.plan, found.dispatch)
+    if weigh is not None:
+        why = weigh(found.billing.kind, found.resolved.model, found.prompt, found.settings)
+        plan = plan.model_copy(update={"budget": why})
     return (_empty(found) if plan.gate_open else None) or plan
 
 
@@ -194,7 +202,8 @@ def _decide(  # noqa: C901, PLR0911, PLR0913, PLR0917  one refusal after the oth
     lane = registry.get(resolved.lane)
     if isinstance(lane, Refused):
         return lane
-    refused = check_verb(request, lane, registry) or check_denied(resolved, settings)
+    known = known_models(models, registry.tiers(request.lane), settings)
+    refused = check_verb(request, lane, registry) or check_denied(lane.name, resolved.model, settings, known)
     refused = refused or (check_lane(lane, registry, taken_up) if conversation else None)
     if refused is not None:
         return refused
@@ -232,7 +241,10 @@ def _decide(  # noqa: C901, PLR0911, PLR0913, PLR0917  one refusal after the oth
         tree,
         held,
     )
-    return found if isinstance(found, Refused) else _admitted(found, limits)
+    if isinstance(found, Refused):
+        return found
+    sent = found.launch.model or resolved.model
+    return check_sent(lane.name, sent, settings, known) or _admitted(found, limits)
 
 
 def _admitted(found: Draft, limits: LimitBook | None) -> Draft | Refused:
@@ -317,17 +329,18 @@ def _plan(  # noqa: PLR0913, PLR0917  the parts of one draft
         tier=resolved.tier.value,
         effort=request.effort.value if request.effort else None,
         effort_support=lane.effort.value,
+        effort_sent=launch.effort,
         verb=request.verb.value,
         posture=lane.verbs[request.verb].value,
         argv=tuple(as_utf8(item) for item in launch.argv),
         cwd=as_utf8(where),
-        stdin="/dev/null" if launch.stdin is None else f"the prompt ({len(launch.stdin)} bytes)",
+        stdin=os.devnull if launch.stdin is None else f"the prompt ({len(launch.stdin)} bytes)",
         env_set=tuple(sorted(launch.env_set)),
         env_stripped=tuple(sorted(launch.env_strip)),
         env_withheld=held,
         gate="",
         cost=(launch.billing or lane.billing).words,
-        notices=(*resolved.notices, *launch.notices, *(tree.notices if tree else ()), *said_of(held)),
+        notices=(*resolved.notices, *launch.notices, *(tree.notices if tree else ()), *said_of(held), *_check(request)),
     )
     return Draft(
         request=request,
@@ -367,6 +380,13 @@ def _plan(  # noqa: PLR0913, PLR0917  the parts of one draft
             trust_lane=request.trust_lane,
         ),
     )
+
+
+def _check(request: JobRequest) -> tuple[str, ...]:
+    if request.check is None:
+        return ()
+    line = " ".join(request.check.split())[:200]
+    return (f"its check, when the answer is in (at most {request.check_timeout_s:g} s): {line}",)
 
 
 def effective(environment: Mapping[str, str], settings: Settings, *, secrets: bool) -> dict[str, str]:

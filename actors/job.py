@@ -7,10 +7,12 @@ can be claimed only once.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, assert_never
 
 from ..lanes.contract import Lane
+from ..lanes.evidence import Evidence
 from ..lanes.outcome import Verdict
 from ..lanes.walls import guarded
 from ..messages.facts import Fact
@@ -18,6 +20,7 @@ from ..messages.internal import (
     CancelJob,
     CostSettled,
     FactsCommitted,
+    JobChecked,
     LimitSettled,
     OutputArrived,
     OutputDrained,
@@ -30,7 +33,7 @@ from ..messages.internal import (
     WorktreeMade,
     WorktreeSettled,
 )
-from ..messages.job import ExitStatus, Identity, JobRecord
+from ..messages.job import ExitStatus, Identity, JobRecord, TokenUsage
 from ..messages.vocabulary import JobState
 from ..state import job_machine as machine
 from ..state.attempts import put_in_place
@@ -48,6 +51,7 @@ from .job_facts import facts_of, progress_of
 from .job_figures import figures
 from .job_hop import Hopping, SettleDue
 from .job_launch import CLAIM_AFTER_S, LaunchingJob
+from .job_meter import JobMeter, MeterRead
 from .job_moves import MovingJob
 from .job_output import Heard, JobOutput, meaning
 from .job_terms import cause_of, load_watch, policy_of, save_watch, task_of
@@ -99,12 +103,19 @@ class Job(LaunchingJob, MovingJob, ClosingJob):
         self._saved_at = 0.0
         self._ended_at: float | None = None
         self._notes: list[str] = []
+        self._complete: tuple[ExitStatus, Sequence[str]] | None = None
+        """How the attempt ended and what it broke, once all of that is known."""
+        self._checking: threading.Event | None = None
+        """Set: its check is to end early. None: its check was not begun."""
+        self._verified: bool | None = None
         self._output: JobOutput | None = None
         self._judged: tuple[Verdict, ExitStatus] | None = None
         """The verdict, while what the job cost is being found out."""
         self._cost: CostSettled | None = None
         self._stop_when_ended = False
         self._hopping = Hopping(services, self.handle)
+        self._meter = JobMeter(self.handle)
+        self._overspent = False
         self._marked: Hindrance | None = None
         """The mark on its lane, where the job could not even begin for it."""
         self._canceled = False
@@ -172,7 +183,7 @@ class Job(LaunchingJob, MovingJob, ClosingJob):
 
     # --- messages
 
-    def receive(self, message: object) -> None:  # noqa: C901, PLR0912  one flat match
+    def receive(self, message: object) -> None:  # noqa: C901, PLR0912, PLR0915  one flat match
         """One flat match over what a job can be told."""
         if self._ended and not isinstance(message, FactsCommitted):
             self._leave_when_written(message)
@@ -202,11 +213,15 @@ class Job(LaunchingJob, MovingJob, ClosingJob):
             case WorktreeSettled():
                 self._settled = message
                 self._judge_if_complete()
+            case JobChecked():
+                self._check_told(message)
             case GateAnswered(attempt=attempt, answer=answer):
                 self._gate_answered(attempt, answer)
             case CostSettled():
                 self._cost = message
                 self._conclude_judged()
+            case MeterRead(usage=usage):
+                self._metered(usage)
             case LimitSettled() | SettleDue():
                 self._hopping.told(message, self.record)
             case HopFound():
@@ -215,6 +230,8 @@ class Job(LaunchingJob, MovingJob, ClosingJob):
                 self._canceled = True  # nothing runs: said as soon as the answer is in, which is soon
             case CancelJob() if self._judged is not None:
                 self._conclude_judged(move=False)  # it has ended; what it cost stays unmeasured
+            case CancelJob() if self._checking is not None:
+                self._checking.set()
             case CancelJob():
                 self._cancel(at_once=message.at_once)
             case _:
@@ -315,6 +332,8 @@ class Job(LaunchingJob, MovingJob, ClosingJob):
             self.machine = machine.recall(self.machine, initialised=heard.initialised, wrote=heard.wrote)
             if heard.final:
                 self._step(machine.FinalSeen())
+            else:
+                self._mind_the_budget(self._output.evidence, live=False)
             return
         self._react(heard)
         self._show()
@@ -326,9 +345,9 @@ class Job(LaunchingJob, MovingJob, ClosingJob):
             self._step(event)
         if heard.final:
             self._schedule()
-        elif (spent := self.services.purse.spend(self.record, evidence)) is not None:
-            self._notes.append(f"ended by the budget: {spent}")
-            self._step(machine.Hopeless(Cause.BUDGET))
+        else:
+            self._mind_the_budget(evidence)
+            self._meter.look(self.record, self.lane, evidence)
         named = evidence.model != self.record.model_observed or evidence.conversation != self.record.conversation
         if named or (heard.marked and self._marker_facts < MARKER_FACTS):
             self._marker_facts += heard.marked
@@ -337,11 +356,28 @@ class Job(LaunchingJob, MovingJob, ClosingJob):
             )
             self._journal([progress_of(self.record, evidence)])
 
+    def _mind_the_budget(self, evidence: Evidence, *, live: bool = True) -> None:
+        spent = self.services.purse.spend(self.record, evidence, live=live)
+        if spent is not None and not self._overspent:
+            self._overspent = True  # what is being ended may get one more answer: that is no news
+            self._notes.append(f"ended by the budget: {spent}")
+            self._step(machine.Hopeless(Cause.BUDGET))
+
+    def _metered(self, usage: TokenUsage | None) -> None:
+        again = self._meter.told()
+        if self._output is None or self.machine.state not in machine.RUNNING_STATES:
+            return
+        if usage is not None:
+            self._output.metered(usage)
+            self._mind_the_budget(self._output.evidence)
+        if again:
+            self._meter.look(self.record, self.lane, self._output.evidence)
+
     def _ticked(self) -> None:
-        if self.machine.state is JobState.LAUNCHING:
-            self._check_launch(patience_s=CLAIM_AFTER_S)
-        elif self._exit_seen_at is not None:
+        if self._exit_seen_at is not None:  # also of a launch that failed: its shim may be gone without a word
             self._judge_if_complete()
+        elif self.machine.state is JobState.LAUNCHING:
+            self._check_launch(patience_s=CLAIM_AFTER_S)
         elif self.machine.state in machine.RUNNING_STATES:
             self._look_at_process()
             if self.services.clock.now().mono - self._saved_at >= SAVE_WATCH_S:
@@ -426,6 +462,8 @@ class Job(LaunchingJob, MovingJob, ClosingJob):
             return
         unread = self.services.pump.unread(self.record.job_id)
         shown = figures(self._output.evidence, self.machine, attached=self.services.attached, unread=unread)
+        if self._checking is not None:
+            shown["note"] = "its delegate has answered; its check is run"
         self.services.board.put(self.record.job_id, shown)
 
     def _save_watch(self) -> None:

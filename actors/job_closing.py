@@ -5,21 +5,25 @@ The end is journalled before anybody is told of it.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Sequence
 
 from ..lanes.contract import Lane
 from ..lanes.evidence import Evidence
 from ..lanes.grants import MCP_FILE
 from ..lanes.outcome import Verdict
-from ..messages.facts import JobEnded
+from ..messages.facts import JobEnded, JobOutcome
 from ..messages.internal import (
     CostSettled,
+    JobChecked,
     JobFinished,
     TickDue,
     TreeCompared,
     WorktreeSettled,
 )
 from ..messages.job import ExitStatus, JobRecord
+from ..messages.model_names import canonical
+from ..messages.vocabulary import JobState
 from ..state.job_folder import LAUNCH, ExitRecord, JobFolder
 from ..state.job_machine import Event, JobMachine, Judged, ProcessState
 from ..state.records import apply
@@ -27,6 +31,7 @@ from ..state.watchdog import Cause
 from .answer_file import AnswerFile
 from .attempt import state_of
 from .base import Actor
+from .job_check import check_in_background
 from .job_cost import reckoned, settle_cost
 from .job_end import answer_of, ended_fact, limit_note, remember_refusal, session_note, verdict_on
 from .job_facts import gauges_of
@@ -52,6 +57,8 @@ class ClosingJob(Actor):
     lane: Lane | None
     machine: JobMachine
     _answer: AnswerFile
+    _checking: threading.Event | None
+    _complete: tuple[ExitStatus, Sequence[str]] | None
     _cost: CostSettled | None
     _compared: TreeCompared | None
     _comparing: bool
@@ -73,16 +80,19 @@ class ClosingJob(Actor):
     _survivors: tuple[int, ...]
     _sweeping: bool
     _tick: int | None
+    _verified: bool | None
     _exit_recorded: Callable[[], bool]
     _journal: Callable[..., None]
     _let_go: Callable[[], None]
     _schedule: Callable[[], None]
+    _show: Callable[[], None]
     _step: Callable[[Event], None]
     _write_meta: Callable[..., None]
 
     def _judge_if_complete(self) -> None:
         """Give the verdict once all output is read and the shim has cleaned up, or had time to."""
-        if self._exit_seen_at is None or not self._drained or self._ended or self._judged is not None:
+        waits = self._exit_seen_at is None or not self._drained or self._checking is not None
+        if waits or self._ended or self._judged is not None:
             return
         if not self._shim_gone:
             self._await_the_shim()
@@ -103,8 +113,46 @@ class ClosingJob(Actor):
             self._notes += sentences(self._compared)
             broken = breach(self._compared)
         self._notes += self._settled.sentences if self._settled is not None else ()
-        cause = self.machine.cause
-        verdict = verdict_on(self._output.evidence, status, cause, self.lane, self.record.verb, breach=broken)
+        self._complete = (status, broken)
+        if not self._begin_check():
+            self._judge()
+
+    def _begin_check(self) -> bool:
+        """Have the job's own check run, where there is an answer for it to judge."""
+        command, umask = self.record.check, self.services.umask
+        if command is None or self.machine.cause is Cause.CANCEL:
+            return False
+        if self._verdict().state not in (JobState.DONE, JobState.DONE_UNVERIFIED):
+            return False
+        self._checking = threading.Event()
+        check_in_background(self.folder, self.record, command, umask, self._checking, self.handle)
+        self._show()
+        return True
+
+    def _check_told(self, told: JobChecked) -> None:
+        if self._judged is None and not self._ended:
+            self._verified = told.verified
+            self._notes.append(told.sentence)
+            self._judge()
+
+    def _verdict(self) -> Verdict:
+        assert self._output is not None and self.lane is not None and self._complete is not None  # noqa: S101, PT018
+        status, broken = self._complete
+        return verdict_on(
+            self._output.evidence,
+            status,
+            self.machine.cause,
+            self.lane,
+            self.record.verb,
+            breach=broken,
+            checks=self.record.check is not None,
+            verified=self._verified,
+        )
+
+    def _judge(self) -> None:
+        """Give the verdict; what the job cost may still have to be asked for."""
+        assert self._output is not None and self.lane is not None and self._complete is not None  # noqa: S101, PT018
+        cause, verdict, status = self.machine.cause, self._verdict(), self._complete[0]
         limit = limit_note(self._output.evidence.turn, self.services.clock.now().wall)
         if limit is not None:
             self._notes.append(limit)
@@ -175,7 +223,23 @@ class ClosingJob(Actor):
             notes=self._notes,
             ended_at=self._ended_at,
         )
-        self._journal([ended], lambda: self._leave(ended))
+        self._journal([ended, *self._outcome()], lambda: self._leave(ended))
+
+    def _outcome(self) -> tuple[JobOutcome, ...]:
+        """Return what the check said of the result, for the choice of models."""
+        if self._verified is None:
+            return ()
+        record = self.record
+        told = JobOutcome(
+            job_id=record.job_id,
+            outcome="passed" if self._verified else "failed",
+            source="check",
+            task_kind=record.task_kind,
+            project=record.project,
+            lane=record.lane,
+            model=canonical(record.model),
+        )
+        return (told,)
 
     def _leave(self, ended: JobEnded) -> None:
         self.record = apply(self.record, ended, self.services.clock.now().wall) or self.record

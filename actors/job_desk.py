@@ -22,6 +22,7 @@ from .intake import draft as decide
 from .job_writing import create, forget_spool, read_plan
 from .jobs_asked import Submit
 from .lane_book import LaneBook
+from .purse import Weigh
 from .services import Services
 from .session_desk import planned
 
@@ -60,10 +61,17 @@ class JobDesk:
             self.services.limits.give_back(decided.marker_id)  # from its commit on, the store counts the run
             self.services.purse.drop(decided.marker_id)
 
-    def preview(self, request: JobRequest) -> Plan | Refused:
-        """Return what a job would come to. Changes nothing."""
+    def preview(self, request: JobRequest, weigh: Weigh | None = None) -> Plan | Refused:
+        """Return what a job would come to; jobs of one wave are weighed by one ``weigh``. Changes nothing."""
         services = self.services
-        return preview(request, services.home, self._book.registry(), models=services.models, limits=services.limits)
+        return preview(
+            request,
+            services.home,
+            self._book.registry(),
+            models=services.models,
+            limits=services.limits,
+            weigh=weigh or services.purse.weighing(),
+        )
 
     def draft(self, request: JobRequest) -> Draft | Refused:
         """Decide about a job and hold a run of its quotas for it. Others may take the last one."""

@@ -66,10 +66,13 @@ def verdict_on(  # noqa: PLR0913  the facts of one end
     verb: Verb,
     *,
     breach: Sequence[str] = (),
+    checks: bool = False,
+    verified: bool | None = None,
 ) -> Verdict:
     """Judge an attempt whose output was read to its end.
 
-    ``cause`` is why we ended it, if we did; ``breach`` names what a read-only job changed.
+    ``cause`` is why we ended it, if we did; ``breach`` names what a read-only job changed; ``checks`` says that it
+    has a check of its own, and ``verified`` what that says.
     """
     watchdog = CAUSE_STATES.get(cause) if cause is not None and cause is not Cause.CANCEL else None
     return judge(
@@ -80,6 +83,8 @@ def verdict_on(  # noqa: PLR0913  the facts of one end
         failure=lane.classify(Ending(exit=status, turn=evidence.turn, retries=evidence.retry_statuses)),
         verb=verb,
         breach=breach,
+        checks=checks,
+        verified=verified,
     )
 
 

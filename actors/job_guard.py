@@ -9,10 +9,12 @@ import contextlib
 from collections.abc import Sequence
 
 from ..messages.internal import TreeCompared, TreeNoted
+from ..messages.job import JobRecord
 from ..state.errors import StateError
 from ..state.files import read_private
 from ..state.job_folder import JobFolder
 from .base import Handle, log
+from .job_check import note_check
 from .tree import in_background
 from .tree_snapshot import SAVED_LIMIT, Snapshot, changes, dump, load, take
 from .work_tree import GUARD, Guard
@@ -25,9 +27,10 @@ MOST_NAMED = 40
 """Changes that the job's note names; the file names all."""
 
 
-def note_tree(folder: JobFolder, attempt: int, to: Handle) -> None:
-    """Look at the tree in the background and keep what is seen; tells ``TreeNoted``."""
-    in_background(f"note:{folder.job_id}", to, lambda: _noted(folder, attempt), otherwise=TreeNoted(attempt=attempt))
+def note_tree(folder: JobFolder, record: JobRecord, to: Handle) -> None:
+    """Look at the tree, and at what the job's check consists of, in the background; tells ``TreeNoted``."""
+    noted = TreeNoted(attempt=record.attempt)
+    in_background(f"note:{folder.job_id}", to, lambda: _noted(folder, record), otherwise=noted)
 
 
 def compare_tree(folder: JobFolder, to: Handle) -> None:
@@ -52,14 +55,15 @@ def breach(seen: TreeCompared) -> Sequence[str]:
     return (*seen.changes, *(["…"] * (seen.omitted > 0)))
 
 
-def _noted(folder: JobFolder, attempt: int) -> TreeNoted:
+def _noted(folder: JobFolder, record: JobRecord) -> TreeNoted:
     try:
+        note_check(folder, record)
         guard = Guard.from_json(folder.read_json(GUARD))
         if guard is not None:
             folder.write(TREE, dump(take(guard)))
     except Exception as error:  # noqa: BLE001  the launch must go on: without a record the comparison says so
         log.warning("%s: the work tree could not be noted: %r", folder.job_id, error)
-    return TreeNoted(attempt=attempt)
+    return TreeNoted(attempt=record.attempt)
 
 
 def _compared(folder: JobFolder) -> TreeCompared:

@@ -72,8 +72,8 @@ class LaunchingJob(Actor):
             self._conclude(failed(f"worktree: {made.why}"), ExitStatus(error=made.why))
 
     def _note(self, attempt: int) -> None:
-        if self._promised:
-            note_tree(self.folder, attempt, self.handle)
+        if self._promised or self.record.check is not None:
+            note_tree(self.folder, self.record, self.handle)
         else:
             self._ask_gate(attempt)
 

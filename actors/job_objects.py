@@ -7,13 +7,14 @@ members, and ended whole. On POSIX sessions, process groups and a subreaper do t
 from __future__ import annotations
 
 import ctypes
+import errno
 import sys
 from typing import Any
 
 PREFIX = "Local\\outsourcerer-"
 QUERY = 0x4
 PROCESS_TERMINATE, PROCESS_SET_QUOTA = 0x1, 0x100
-KILL_ON_CLOSE = 0x2000
+KILL_ON_CLOSE, BREAKAWAY_OK = 0x2000, 0x800
 PROCESS_IDS, EXTENDED_LIMITS = 3, 9
 """Classes of what is asked and set (``JOBOBJECTINFOCLASS``)."""
 MORE_DATA = 234
@@ -71,10 +72,13 @@ class JobObject:
         finally:
             self._kernel.CloseHandle(process)
 
-    def end_with_us(self, wanted: bool) -> None:
-        """Say whether its members end when nobody has it open any more, as when we are killed."""
+    def end_with_us(self, wanted: bool, *, may_leave: bool = False) -> None:
+        """Say whether its members end when nobody has it open any more, as when we are killed.
+
+        ``may_leave``: one that a member starts may stay out of it, where that is asked for as it is started.
+        """
         limits = ExtendedLimits()
-        limits.basic.flags = KILL_ON_CLOSE if wanted else 0
+        limits.basic.flags = (KILL_ON_CLOSE if wanted else 0) | (BREAKAWAY_OK if may_leave else 0)
         done = self._kernel.SetInformationJobObject(
             self._handle, EXTENDED_LIMITS, ctypes.byref(limits), ctypes.sizeof(limits)
         )
@@ -149,6 +153,16 @@ def system() -> Any:  # noqa: ANN401  as above
         function = getattr(kernel, name)
         function.restype, function.argtypes = result, given
     return kernel
+
+
+def resume(pid: int) -> None:
+    """Let a suspended process go on. Raises OSError."""
+    import psutil  # noqa: PLC0415  Windows only
+
+    try:
+        psutil.Process(pid).resume()
+    except psutil.Error as error:
+        raise OSError(errno.ESRCH, f"the delegate can't be let go: {error}") from None
 
 
 def _sure(kernel: Any, result: int | None, what: str) -> int:  # noqa: ANN401  as above

@@ -11,7 +11,7 @@ from pathlib import Path
 from ..lanes.contract import Lane, Parser, Stream, Task
 from ..lanes.evidence import Evidence, fold, hopeless
 from ..lanes.markers import MarkerScanner
-from ..messages.job import ExitStatus
+from ..messages.job import ExitStatus, TokenUsage
 from ..messages.lane_events import (
     FailureKind,
     LaneEvent,
@@ -21,6 +21,7 @@ from ..messages.lane_events import (
     Spoke,
     ToolCalled,
     TurnEnded,
+    UsageMetered,
 )
 from ..messages.vocabulary import Verb
 from ..state.errors import StateError
@@ -72,6 +73,11 @@ class JobOutput:
         heard = self._take([*told, *self._parser.finish(exit_status)])
         self._events.close()
         return heard
+
+    def metered(self, usage: TokenUsage) -> None:
+        """Take what the run has used so far, which its stream does not tell."""
+        if self.evidence.usage is None:
+            self._take([UsageMetered(by_model={"": usage})])
 
     def close(self) -> None:
         """Let go of the event log without ending the turn."""

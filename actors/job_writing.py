@@ -192,6 +192,8 @@ def record_of(draft_: Draft, job_id: str, at: float, owner: Identity | None) -> 
         agentic=draft_.agentic and lane.name not in draft_.settings.words("text_lanes"),
         continues=request.continues,
         timeout_s=request.timeout_s,
+        check=request.check,
+        check_timeout_s=request.check_timeout_s,
         windows={key: draft_.settings.number(key) or 0.0 for key in WINDOWS if draft_.settings.is_set(key)},
         state=JobState.QUEUED if draft_.wake_at is None else JobState.WAITING_LIMIT,
         reason=None if draft_.wake_at is None else f"waits for a limit to end: {instant(draft_.wake_at)}",

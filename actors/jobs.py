@@ -30,6 +30,7 @@ from ..state.restart_budget import RestartBudget
 from ..state.store import Reader
 from .attempt import keep_promise
 from .base import NOT_DONE, Handle, Query, log, start
+from .excuses import Excuses
 from .group_names import GroupSeen, JobMoved, Release
 from .job import Job
 from .job_hop import Moved, Waits
@@ -77,6 +78,7 @@ class Jobs(PastJobs):
             # Crashes of one job must not take the others along: a job is bounded by its own budget,
             # this number only stops a storm in which every job crashes.
             budget=RestartBudget(400, 60.0),
+            excuses=Excuses(),
             **common,
         )
         self.services = services

@@ -47,6 +47,7 @@ from .loop_folder import PLAN, REQUEST, RUBRIC, LoopFolder
 from .loop_names import Decree
 from .loop_requests import everyone
 from .loop_sessions import LoopSessions
+from .purse import HINT
 from .redaction import clean
 from .services import Services
 from .session_desk import SessionDesk
@@ -136,6 +137,10 @@ class LoopDesk:
             if isinstance(plan, Plan):
                 if not plan.gate_open:
                     return self._shut(request)
+                if plan.budget is not None:
+                    return Refused(
+                        code=RefusalCode.BUDGET_SPENT, message=f"the budget has no room: {plan.budget}", hint=HINT
+                    )
                 plans.append((name, plan))
         return plans
 

@@ -39,7 +39,9 @@ def look_again(record: JobRecord, lane: Lane, folder: JobFolder) -> JobEnded | N
     for name, stream in ((OUT, "out"), (ERR, "err")):
         _read(folder.file(name), stream, output)
     output.finish(found.status)
-    verdict = verdict_on(output.evidence, found.status, cause_of(record), lane, record.verb)
+    verdict = verdict_on(
+        output.evidence, found.status, cause_of(record), lane, record.verb, checks=record.check is not None
+    )
     judged = JobMachine(state=record.state, attempt=record.attempt)
     try:
         step(judged, Revised(verdict.state, record.attempt), Now(0.0, 0.0), policy_of(record, lane))

@@ -18,6 +18,7 @@ from .board import Board
 from .clock import Clock
 from .crew_slots import CrewSlots
 from .feed import Feed
+from .holders import HolderRoad
 from .kept_request import Requests
 from .limit_book import LimitBook
 from .lock import HomeLock
@@ -65,6 +66,8 @@ class Services:
     """Whom live jobs can ask what they cost."""
     requests: Requests = field(default_factory=Requests)
     """The environments of live jobs, for attempts elsewhere."""
+    road: HolderRoad = field(default_factory=HolderRoad)
+    """How holders of sessions are started and reached."""
     attached: bool = False
     """Whether the tree lives inside a command instead of a supervisor process."""
     umask: int = 0o022

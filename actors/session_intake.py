@@ -28,19 +28,20 @@ from ..state.ids import new_job_id
 from ..state.session_folder import LAUNCH, SessionFolder
 from ..state.settings import Settings
 from .choosing import choose
-from .denylist import check_denied
+from .denylist import check_denied, check_sent
 from .depth import check_depth
 from .folder_settings import check_folder
 from .gate import Dispatch, Passed, Scope, pass_gate
-from .holders import runtime_place
+from .holders import HolderRoad, runtime_place
 from .host import decode_environment, host_for
 from .intake import effective, settings_of, with_verdict
 from .intake_checks import as_utf8, check_cwd
 from .job_writing import environment_of
 from .limit_book import LimitBook, refusal
-from .model_book import ModelBook
+from .model_book import ModelBook, known_models
 from .notices import notices_path
 from .own_servers import with_own_servers
+from .purse import Weigh
 from .recheck import SESSION_VERB, keep
 from .session_before import Before, before
 from .session_joining import keep_join
@@ -106,25 +107,29 @@ def draft_session(
     return replace(found, permit=permit, plan=plan)
 
 
-def preview_session(
+def preview_session(  # noqa: PLR0913  all that is known of this machine
     request: SessionRequest,
     home: Home,
     registry: Registry,
     *,
     models: ModelBook | None = None,
     limits: LimitBook | None = None,
+    weigh: Weigh | None = None,
 ) -> Plan | Refused:
-    """Return what ``draft_session`` would come to, with the gate's verdict. Changes nothing at all."""
+    """Return what ``draft_session`` would come to, with the gate's and the budget's verdict. Changes nothing at all."""
     found = _decide(request, home, registry, models, limits)
-    return found if isinstance(found, Refused) else with_verdict(found.plan, found.dispatch)
+    if isinstance(found, Refused):
+        return found
+    plan = with_verdict(found.plan, found.dispatch)
+    if weigh is None or request.task is None:
+        return plan
+    why = weigh(found.billing.kind, found.resolved.model, request.task, found.settings)
+    return plan.model_copy(update={"budget": why})
 
 
 def _decide(  # noqa: C901, PLR0911, PLR0912 - one refusal after the other
     request: SessionRequest, home: Home, registry: Registry, models: ModelBook | None, limits: LimitBook | None
 ) -> SessionDraft | Refused:
-    if not hasattr(os, "fork"):
-        message = "sessions can't run on this system: it has no fork"
-        return Refused(code=RefusalCode.NO_SESSIONS, message=message, hint="use osrc in WSL, or give a job: osrc run")
     try:
         environment = decode_environment(request.environment)
         settings = settings_of(environment)
@@ -141,7 +146,8 @@ def _decide(  # noqa: C901, PLR0911, PLR0912 - one refusal after the other
     request = _with_defaults(_on_its_terms(request, earlier), settings)
     if (refused := check_cwd(request.cwd)) is not None:
         return refused
-    resolved = choose(_as_job(request), registry, models or ModelBook(home), environment, settings, limits=limits)
+    models = models or ModelBook(home)
+    resolved = choose(_as_job(request), registry, models, environment, settings, limits=limits)
     if isinstance(resolved, Refused):
         return resolved
     lane = registry.get(resolved.lane)
@@ -150,7 +156,8 @@ def _decide(  # noqa: C901, PLR0911, PLR0912 - one refusal after the other
     transport = choose_transport(request, lane, registry)
     if isinstance(transport, Refused):
         return transport.model_copy(update={"message": "; ".join((transport.message, *resolved.notices))})
-    if (refused := check_denied(resolved, settings)) is not None:
+    known = known_models(models, registry.tiers(request.lane), settings)
+    if (refused := check_denied(lane.name, resolved.model, settings, known)) is not None:
         return refused
     seen = effective(environment, settings, secrets="server" in lane.needs)
     given, held = withhold(seen, lane, resolved.model, settings)
@@ -168,6 +175,8 @@ def _decide(  # noqa: C901, PLR0911, PLR0912 - one refusal after the other
     launch = _launch(lane, transport, task, host)
     if isinstance(launch, Refused):
         return launch
+    if (refused := check_sent(lane.name, launch.model or resolved.model, settings, known)) is not None:
+        return refused
     pool = (launch.billing or lane.billing).pool
     hindered = limits.hindrance(lane.name, pool, resolved.model) if limits is not None else None
     if hindered is not None:
@@ -235,13 +244,14 @@ def plan_key(transport: str) -> str:
     return "pty" if transport == "tmux" else transport
 
 
-def create_session(
+def create_session(  # noqa: PLR0913 - by name
     draft: SessionDraft,
     home: Home,
     *,
     umask: int,
     now: float | None = None,
     random: Callable[[int], bytes] = os.urandom,
+    road: HolderRoad | None = None,
 ) -> tuple[SessionRecord, SessionFolder]:
     """Make the session's folder, its launch, and its first inbox entry. Raises StateError; then nothing is left.
 
@@ -259,7 +269,7 @@ def create_session(
             continue
     record = _record(draft, session_id, at)
     try:
-        write_launch(folder, draft, home, attempt=1, first=1, umask=umask, random=random)
+        write_launch(folder, draft, home, attempt=1, first=1, umask=umask, random=random, road=road)
         if draft.request.task is not None:
             entry = {"id": f"{session_id}:task", "op": "send", "text": draft.request.task}
             folder.prepare(1, entry)
@@ -279,6 +289,7 @@ def write_launch(  # noqa: PLR0913 - by name
     first: int,
     umask: int,
     random: Callable[[int], bytes] = os.urandom,
+    road: HolderRoad | None = None,
 ) -> None:
     """Write the files of a launch, what the gate asks again, and ``launch.json``.
 
@@ -288,6 +299,7 @@ def write_launch(  # noqa: PLR0913 - by name
     if draft.permit is None:
         raise PermissionError("this draft did not pass the gate")
     keep(folder, draft.dispatch, draft.permit)
+    road = road or HolderRoad()
 
     def placed(text: str) -> str:
         return text.replace("{job}", os.fspath(folder.path)) if launch.files else text
@@ -304,13 +316,16 @@ def write_launch(  # noqa: PLR0913 - by name
         "engine": launch.engine,
         "options": dict(launch.options),
         "first": first,
-        "socket": os.fspath(runtime_place(home, session_id)),
+        "socket": road.door(home, session_id),
+        "plain": road.plain,
         "token": random(16).hex(),
         "notices": os.fspath(notices_path(home, None)),
         "idle_s": draft.settings.number("session_idle") or 0.0,
         "not_before": not_before(draft, time.time()),
         "sys_path": _site_packages(),
     }
+    if launch.engine == "tmux":
+        told["tmux"] = f"{runtime_place(home, session_id)}.tmux"
     folder.write_json(LAUNCH, told)
     if launch.engine == "tmux":
         keep_join(folder, told)
@@ -370,6 +385,7 @@ def _plan(  # noqa: PLR0913, PLR0917 - the parts of one draft
         tier=resolved.tier.value,
         effort=request.effort.value if request.effort else None,
         effort_support=lane.effort.value,
+        effort_sent=launch.effort,
         verb="session",
         posture=POSTURE,
         argv=tuple(as_utf8(word) for word in launch.argv),

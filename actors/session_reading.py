@@ -14,7 +14,7 @@ from ..lanes.model_truth import same
 from ..lanes.values import as_list, as_number, as_object, as_word
 from ..messages.session import GaugeWindow, LimitsObserved, SessionFact, SessionObserved, SessionRecord
 from ..messages.vocabulary import Effort, SessionMode, SessionState
-from ..state.files import open_regular
+from ..state.files import open_regular, read_at
 from ..state.session_machine import Seen
 
 CHUNK = 256 * 1024
@@ -35,9 +35,9 @@ class Tail:
         except OSError:
             return [], False
         try:
-            data = os.pread(descriptor, CHUNK, self.offset)
+            data = read_at(descriptor, CHUNK, self.offset)
             if data and b"\n" not in data:
-                data = os.pread(descriptor, LINE_LIMIT, self.offset)
+                data = read_at(descriptor, LINE_LIMIT, self.offset)
         except OSError:
             return [], False
         finally:

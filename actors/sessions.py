@@ -21,6 +21,7 @@ from ..state.reader import Reader
 from ..state.restart_budget import RestartBudget
 from ..state.session_folder import SessionFolder
 from .base import Handle, Query, ReplyPort, log, start
+from .excuses import Excuses
 from .holders import end_session
 from .journal import Append
 from .services import Services
@@ -84,7 +85,7 @@ class Sessions(Supervisor):
     """See the module."""
 
     def __init__(self, *, services: Services, **common: Any) -> None:  # noqa: ANN401 - the base class's
-        super().__init__(clock=services.clock, budget=RestartBudget(10, 60.0), **common)
+        super().__init__(clock=services.clock, budget=RestartBudget(10, 60.0), excuses=Excuses(), **common)
         self.services = services
         self._epoch = next(services.epochs)
         self._names: dict[str, str] = {}

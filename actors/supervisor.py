@@ -22,6 +22,7 @@ from typing import Any
 from ..state.restart_budget import RestartBudget
 from .base import NOT_DONE, Actor, ChildDown, Directory, Handle, Probe, ProbeAnswered, Stop, log
 from .clock import Clock
+from .excuses import PAUSE_S, Excuses
 
 ROUNDING_S = 0.001
 """A timer may come so much early."""
@@ -102,7 +103,7 @@ class GaveUp(Exception):  # noqa: N818  it says what happened
 class Supervisor(Actor):
     """An actor that keeps children. Subclasses add children with ``add`` and handle their own messages."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  what it is made of, all by name
         self,
         *,
         clock: Clock,
@@ -110,9 +111,12 @@ class Supervisor(Actor):
         strategy: Strategy = Strategy.ONE_FOR_ONE,
         budget: RestartBudget | None = None,
         probe_every_s: float = 30.0,
+        excuses: Excuses | None = None,
         **common: Any,  # noqa: ANN401  the base class's
     ) -> None:
         super().__init__(**common)
+        self._excuses = excuses
+        """For children that are not given up for what befalls the whole machine."""
         self.clock = clock
         self.strategy = strategy
         self._specs = tuple(specs)
@@ -216,7 +220,8 @@ class Supervisor(Actor):
         except Exception as error:  # noqa: BLE001  a failed start is a crash like any other
             log.exception("%s: %s failed to start", self.name, child.spec.id)
             child.handle = None
-            self.handle.tell(ChildDown(child.spec.id, child.incarnation, f"failed to start: {error}"))
+            why = f"failed to start: {type(error).__name__}: {error}"
+            self.handle.tell(ChildDown(child.spec.id, child.incarnation, why))
 
     def _start_from(self, index: int) -> None:
         """Start children in order; where later ones need earlier ones, a failed start ends it for now."""
@@ -254,6 +259,9 @@ class Supervisor(Actor):
         now = self.clock.now().mono
         child.budget, delay = child.budget.charge(now)
         self._budget, ours = self._budget.charge(now)
+        if delay is None and self._excuses is not None and self._excuses.grant(child.spec.id, error, now):
+            log.error("%s: %s waits for better times: %s", self.name, child.spec.id, error)
+            delay = PAUSE_S
         if ours is None:
             raise GaveUp(f"too many crashes in {self.name}, last {child.spec.id}: {error}")
         self.child_ended(child.spec.id, error, restarted=delay is not None)

@@ -11,6 +11,7 @@ import socket
 import sys
 from typing import Any
 
+from ..messages.loopback import door_port
 from .errors import CliError
 from .interrupts import heard
 from .sessions import Session
@@ -28,6 +29,9 @@ def attach(found: Session) -> str:
 
     TERM and HUP end it, too, with this terminal as it was before.
     """
+    if sys.platform == "win32":
+        message = "attach is not there on Windows: a console's keys and pictures are not passed on"
+        raise CliError("no_result", message, f"osrc session read {found['name']} -f")
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise CliError("usage", "attach needs a terminal", f"osrc session read {found['name']} -f")
     columns, rows = os.get_terminal_size(1)
@@ -39,11 +43,11 @@ def attach(found: Session) -> str:
 def _connect(found: Session, rows: int, columns: int) -> tuple[socket.socket, bytes]:
     folder = os.path.dirname(str(found["events_path"]))  # noqa: PTH120 - no pathlib on this path
     held = _holder(os.path.join(folder, "holder.json"))  # noqa: PTH118 - as above
-    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    connection: Any = None
     try:
+        connection, request = _reach(str(held["socket"]), str(held["token"]))
         connection.settimeout(CONNECT_S)
-        connection.connect(str(held["socket"]))
-        request = {"token": held["token"], "op": "attach", "rows": rows, "columns": columns}
+        request |= {"op": "attach", "rows": rows, "columns": columns}
         connection.sendall(json.dumps(request).encode() + b"\n")
         data = b""
         while b"\n" not in data and len(data) < _REPLY_LIMIT:
@@ -54,7 +58,8 @@ def _connect(found: Session, rows: int, columns: int) -> tuple[socket.socket, by
         line, _, rest = data.partition(b"\n")
         reply = json.loads(line)
     except (OSError, ValueError) as error:
-        connection.close()
+        if connection is not None:
+            connection.close()
         message = f"the session {found['name']} can't be reached: {error}"
         raise CliError("session_ended", message, "osrc session list --all") from error
     if not isinstance(reply, dict) or not reply.get("ok"):
@@ -63,6 +68,23 @@ def _connect(found: Session, rows: int, columns: int) -> tuple[socket.socket, by
         raise CliError("no_result", message, f"osrc session read {found['name']} -f")
     connection.settimeout(None)
     return connection, rest
+
+
+def _reach(place: str, token: str) -> tuple[socket.socket, dict[str, Any]]:
+    """Return a connection to a holder, and what a request there begins with. Raises OSError."""
+    if (port := door_port(place)) is not None:
+        from .loopback import connect_with  # noqa: PLC0415 - only where there are no local sockets
+
+        made = connect_with(port, token.encode())
+        return socket.socket(made.family, made.type, made.proto, made.detach()), {}
+    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    connection.settimeout(CONNECT_S)
+    try:
+        connection.connect(place)
+    except OSError:
+        connection.close()
+        raise
+    return connection, {"token": token}
 
 
 def _holder(path: str) -> dict[str, Any]:

@@ -21,6 +21,11 @@ def complete_job(context: click.Context, _parameter: click.Parameter, incomplete
     return complete("job", context, incomplete)
 
 
+def complete_either(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
+    """Return the same of jobs and of groups."""
+    return [*complete_job(context, parameter, incomplete), *complete("group", context, incomplete)]
+
+
 def complete(kind: str, context: click.Context, incomplete: str) -> list[str]:
     """Return the words of one kind that start with ``incomplete``, each once."""
     try:

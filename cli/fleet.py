@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from .errors import CliError, SupervisorLostError, from_refusal
 from .reach import Reach
+from .render.plain import one_line
 
 if TYPE_CHECKING:
     from ..actors.fleet_scan import Scanner
@@ -75,24 +76,43 @@ def shown(rows: Sequence[Row], most_ended: int) -> tuple[list[Row], int]:
 
 
 def chosen(rows: Sequence[Row], word: str) -> Row:
-    """Return the session that a word means: its pid, job or session id, a prefix of that, or part of its name.
+    """Return the session that a word means: its pid, job or session id, a prefix of that, part of its name, its folder.
 
-    Raises CliError where there is none, or more than one.
+    A word may be what ``fleet ls`` shows of it, cut as it is there. Raises CliError where there is none, or more than
+    one.
     """
+    shown_word = word
+    for mark in ("[self] ", "[self?] "):
+        word = word.removeprefix(mark)
+    word = word.strip().removesuffix("…")
     ways = (
         [row for row in rows if word in {str(row.get("pid")), row.get("job_id"), row.get("session_id"), row.get("id")}],
         [row for row in rows if any(_begins(row.get(key), word) for key in ("session_id", "job_id", "id"))],
-        [row for row in rows if word.lower() in str(row.get("name") or "").lower()],
+        [row for row in rows if word.lower() in one_line(str(row.get("name") or ""), 1000).lower()],
+        [row for row in rows if _works_in(row, word)],
     )
     found = next((way for way in ways if way), [])
     if not word or not found:
-        raise CliError("no_such_session", f"no session here is {word[:80]!a}", "osrc fleet ls --all")
+        raise CliError("no_such_session", f"no session here is {shown_word[:80]!a}", "osrc fleet ls --all")
     if len(found) == 1:
         return found[0]
-    named = [f"{row.get('id')} ({str(row.get('name'))[:40]})" for row in found[:CANDIDATES]]
+    named = [_called(row) for row in found[:CANDIDATES]]
     more = f" and {len(found) - CANDIDATES} more" if len(found) > CANDIDATES else ""
     message = f"{word[:80]!a} could be any of {len(found)} sessions: {', '.join(named)}{more}"
     raise CliError("ambiguous_session", message, "give more of its id")
+
+
+def _works_in(row: Row, word: str) -> bool:
+    """Whether a word is a session's folder, or the end of its path."""
+    folder, end = str(row.get("cwd") or ""), word.rstrip("/").removeprefix("~/")
+    return bool(end) and (folder == end or folder.endswith("/" + end.removeprefix("/")))
+
+
+def _called(row: Row) -> str:
+    """Return the word that names a session among others, and what else is known of it."""
+    word = row.get("id") or row.get("pid") or row.get("cwd")
+    name = row.get("name") or row.get("cwd") or "no name"
+    return f"{word} ({one_line(str(name), 40)})"
 
 
 def _begins(value: object, word: str) -> bool:

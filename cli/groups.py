@@ -10,8 +10,11 @@ from typing import Any
 from . import exit_codes
 from .errors import CliError, SupervisorLostError
 from .following import terminal
-from .looking import named
+from .looking import Job, named
 from .reach import Reach
+
+PREFIX = "fanout-"
+"""How the ids of groups begin."""
 
 Group = dict[str, Any]
 """A group object (``state/group_views.py``)."""
@@ -42,6 +45,23 @@ def one_group(reach: Reach, token: str) -> Group:
             some = ", ".join(str(row["group_id"]) for row in found[:5])
             raise CliError("ambiguous_group", f"{token!r} could be any of {len(found)} groups: {some}", "give its id")
         return _object(reach, reader, found[0])
+
+
+def either(reach: Reach, token: str) -> tuple[list[Job], Group | None]:
+    """Return the one job that a word means, or else the group. Raises CliError where it means neither."""
+    if not token.startswith(PREFIX):
+        try:
+            return named(reach, (token,)), None
+        except CliError as error:
+            if error.code != "no_such_job":
+                raise
+            unknown = error
+    try:
+        return [], fresh(reach, one_group(reach, token))
+    except CliError as error:
+        if error.code != "no_such_group" or token.startswith(PREFIX):
+            raise
+        raise unknown from None
 
 
 def fresh(reach: Reach, group: Group) -> Group:
@@ -92,6 +112,14 @@ def _running(group: Group) -> Group:
 def ended(group: Mapping[str, Any]) -> bool:
     """Whether every member has ended."""
     return all(terminal(job) for job in group["jobs"])
+
+
+def cancel(reach: Reach, group: Group, *, now: bool) -> Group:
+    """Ask for the end of every member; return the group. Harmless when all have ended."""
+    if ended(group):
+        return group
+    body = {"kind": "fanout.cancel", "group_id": group["group_id"], "at_once": now}
+    return dict(reach.request(body)["group"])
 
 
 def exit_code(group: Mapping[str, Any]) -> int:

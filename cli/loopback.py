@@ -1,4 +1,4 @@
-"""The client's side of a supervisor on a port of this machine. Loaded only where there is one."""
+"""The client's side of a supervisor, or a session's door, on a port of this machine. Loaded only where there is one."""
 
 from __future__ import annotations
 
@@ -14,8 +14,12 @@ _TOKEN_LIMIT = 256
 
 
 def connect(port: int, token_file: str) -> _socket.socket:
-    """Return a connection to whoever proved to hold our token. Raises OSError with the reason."""
-    token = _token(token_file)
+    """Return a connection to whoever proved to hold the token in that file. Raises OSError with the reason."""
+    return connect_with(port, _token(token_file))
+
+
+def connect_with(port: int, token: bytes) -> _socket.socket:
+    """Return a connection to whoever proved to hold this token. Raises OSError with the reason."""
     made = _socket.socket(_socket.AF_INET, _socket.SOCK_STREAM)
     try:
         made.settimeout(HANDSHAKE_S)

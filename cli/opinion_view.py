@@ -85,11 +85,16 @@ def verdict_of(found: Loop) -> dict[str, Any]:
     return verdict
 
 
+def facts(verdict: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a question came to, as ``--json`` has it."""
+    return {key: value for key, value in verdict.items() if key != "hint"}
+
+
 def show(options: Globals, verdict: Mapping[str, Any]) -> int:
     """Print what a question came to; return the exit code."""
     rows, code = list(verdict["members"]), _EXITS[str(verdict["outcome"])]
     if options.json:
-        answer_json({key: value for key, value in verdict.items() if key != "hint"})
+        answer_json(facts(verdict))
         return code
     if verdict["answer"] is not None:
         answer_untrusted(str(verdict["answer"]).encode())

@@ -313,6 +313,25 @@ _UNITS = {
 """What stands for a time or a size in the help → how it is written: said once in every help that has one."""
 
 
+def check_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options of a command whose job may have a check of its own."""
+    for decorator in reversed(
+        (
+            click.option(
+                "--check",
+                "job_check",
+                metavar="CMD",
+                help="Run this when the answer is in: exit 0 is done, anything else is failed.",
+            ),
+            click.option(
+                "--check-timeout", "job_check_timeout", metavar="S", type=Duration(days=30), help="Its bound (5m)."
+            ),
+        )
+    ):
+        function = decorator(function)
+    return function
+
+
 def task_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options of a command that starts a job."""
     for decorator in reversed(

@@ -5,11 +5,16 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections.abc import Callable
+from contextvars import ContextVar
 from typing import Any
 
 from ..messages.vocabulary import SCHEMA_VERSION
 from .errors import CliError
 from .render.plain import strip_controls
+
+HEARER: ContextVar[Callable[[str], None] | None] = ContextVar("outsourcerer.hearer", default=None)
+"""Who hears what is said here, in place of stderr: whoever runs a command's work for somebody else."""
 
 
 def prepare() -> None:
@@ -87,6 +92,10 @@ def _unwritable(error: OSError) -> OSError | CliError:
 
 def say(text: str) -> None:
     """Write a line to stderr, without control sequences; a lost terminal is no reason to fail."""
+    hearer = HEARER.get()
+    if hearer is not None:
+        hearer(strip_controls(text))
+        return
     stderr = sys.stderr
     if stderr is None:
         return
@@ -111,6 +120,14 @@ def terminal_width(descriptor: int) -> int:
         return os.get_terminal_size(descriptor).columns or 80
     except OSError:
         return 80
+
+
+def terminal_height() -> int:
+    """Return the lines of the terminal that stdout is; 24 where it does not say."""
+    try:
+        return os.get_terminal_size(1).lines or 24
+    except OSError:
+        return 24
 
 
 def output_width() -> int | None:

@@ -38,9 +38,9 @@ class Events:
             return found
         try:
             while True:
-                data = os.pread(descriptor, BLOCK, self._offset)
+                data = _read_at(descriptor, BLOCK, self._offset)
                 if data and b"\n" not in data:
-                    data = os.pread(descriptor, LINE_LIMIT, self._offset)
+                    data = _read_at(descriptor, LINE_LIMIT, self._offset)
                 whole = data.rfind(b"\n") + 1
                 if not whole:
                     return found
@@ -60,6 +60,11 @@ class Events:
             if ended:
                 return
             time.sleep(POLL_S)
+
+
+def _read_at(descriptor: int, size: int, offset: int) -> bytes:
+    os.lseek(descriptor, offset, os.SEEK_SET)
+    return os.read(descriptor, size)
 
 
 def _objects(data: bytes) -> list[Event]:

@@ -23,6 +23,9 @@ TAKEN = ("seen", "turn-started", "done")
 NOT_TAKEN = ("refused", "failed")
 UNSEEN = "unverified"
 """It was typed, but nothing shows that a turn began."""
+LATE_S = 30.0
+"""How long an answer is still waited for after that: it may be seen all the same."""
+_LEFT_US = ("written", "seen", "turn-started")
 _ASKING = ("waiting-approval", "trust", "login", "menu", "limit")
 Over = Callable[[], bool]
 _ENDED = {"ok": False, "message": "the session ended"}
@@ -45,6 +48,17 @@ class Receipt:
     """The deliveries by which the delegate has it: what only stands in a terminal's composer is not had yet."""
     waited: bool = False
     """Whether the end of the turn was waited for."""
+    unseen_at: float | None = None
+    """When it was told that nothing shows a turn of it; monotonic."""
+    passed: bool = False
+    """Whether no end of a turn that comes now can be its own: the session has ended, or was given another thing."""
+
+    @property
+    def hopeless(self) -> bool:
+        """Whether nothing shows that a turn began, and nothing more is to be waited for."""
+        if self.delivery != UNSEEN or self.end is not None:
+            return False
+        return self.passed or self.unseen_at is None or time.monotonic() - self.unseen_at >= LATE_S
 
     @property
     def exit_code(self) -> int:
@@ -114,7 +128,8 @@ def settled(receipt: Receipt) -> bool:
 
 def concluded(receipt: Receipt) -> bool:
     """Whether there is nothing more to wait for."""
-    return receipt.end is not None or receipt.ask is not None or receipt.delivery in (*NOT_TAKEN, UNSEEN)
+    over = receipt.end is not None or receipt.ask is not None
+    return over or receipt.delivery in NOT_TAKEN or receipt.hopeless
 
 
 def _follow(
@@ -127,25 +142,37 @@ def _follow(
         if done(receipt):
             return
         if ended:  # and its log says nothing of it: the disk may be full
-            receipt.end, receipt.ask = dict(_ENDED), None
+            _note(receipt, {"type": "exited"})
             return
         time.sleep(0.03)
 
 
 def _note(receipt: Receipt, event: Event) -> None:
     kind = event.get("type")
-    ours = receipt.delivery in receipt.taken
-    if kind == "delivery" and event.get("number") == receipt.number:
-        receipt.delivery = str(event.get("state"))
-        receipt.reason = event.get("reason") if isinstance(event.get("reason"), str) else None
+    unseen = receipt.delivery == UNSEEN
+    ours = receipt.delivery in receipt.taken or (unseen and not receipt.passed)
+    if kind == "delivery":
+        _note_delivery(receipt, event)
     elif kind == "text" and ours and isinstance(event.get("text"), str):
         receipt.texts.append(str(event["text"]))
     elif kind == "ask":  # of another's turn, too: while that waits for an answer, this one waits
         receipt.ask = event
     elif kind == "answered" and receipt.ask is not None and event.get("request") == receipt.ask.get("request"):
         receipt.ask = None
-    elif (kind == "end" and ours) or kind == "exited":
-        receipt.end = event if kind == "end" else dict(_ENDED)
-        receipt.ask = None
+    elif kind == "exited":
+        receipt.end = dict(_ENDED) if receipt.end is None and not unseen else receipt.end
+        receipt.ask, receipt.passed = None, True
     elif kind == "end":
+        receipt.end = event if receipt.end is None and ours else receipt.end
         receipt.ask = None
+
+
+def _note_delivery(receipt: Receipt, event: Event) -> None:
+    number, state = event.get("number"), str(event.get("state"))
+    if number == receipt.number:
+        receipt.delivery = state
+        receipt.reason = event.get("reason") if isinstance(event.get("reason"), str) else None
+        if state == UNSEEN:
+            receipt.unseen_at = time.monotonic()
+    elif isinstance(number, int) and number > receipt.number and state in _LEFT_US:
+        receipt.passed = True

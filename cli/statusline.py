@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
 import time
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from typing import Any, TypeGuard
 
 LIMIT = 8 * 1024 * 1024
+"""Bytes that are looked at for gauges; what is longer has none of ours, and passes whole all the same."""
 AT_ONCE = 32 * 1024
 """Bytes that fit into any pipe without a reader."""
 FILE = "rate-limits.json"
@@ -36,7 +38,7 @@ def windows_in(data: Any) -> list[dict[str, Any]]:  # noqa: ANN401 - whatever th
         if isinstance(row, dict) and _is_number(used, 1e6):
             resets = row.get("resets_at")
             end = resets if _is_number(resets, 1e11) else None
-            found.append({"name": name, "utilization": used / 100, "resets_at": end})
+            found.append({"name": name, "utilization": abs(used) / 100, "resets_at": end})  # there is a -0.0
     return found
 
 
@@ -65,44 +67,64 @@ def line(windows: list[dict[str, Any]]) -> str:
 
 def main(words: Sequence[str]) -> int:
     """Do all of it; return the exit code, where the process does not become the person's own command."""
-    data = sys.stdin.buffer.read(LIMIT) if sys.stdin is not None else b""  # None: it was closed
+    data, more = (b"", False) if sys.stdin is None else _read()  # None: it was closed
     windows: list[dict[str, Any]] = []
     try:
-        windows = windows_in(json.loads(data))
+        windows = [] if more else windows_in(json.loads(data))
         if windows and words:
             keep(words[0], windows, time.time())
     except (ValueError, RecursionError, OSError):
         pass  # the line matters more than what is kept
     if len(words) > 1:
-        return _own(words[1], data)
-    sys.stdout.buffer.write(line(windows).encode() + b"\n")
+        return _own(words[1], data, more=more)
+    try:
+        os.write(1, line(windows).encode() + b"\n")
+    except OSError:
+        return 1  # nobody reads it, or there is no room
     return 0
 
 
-def _own(command: str, data: bytes) -> int:  # noqa: RET503 - it becomes another program
+def _read() -> tuple[bytes, bool]:
+    """Return the beginning of stdin, and whether it is only that."""
+    parts, left = [], LIMIT + 1
+    try:
+        while left > 0 and (part := os.read(0, left)):
+            parts.append(part)
+            left -= len(part)
+    except OSError:
+        pass  # what came is passed on
+    return b"".join(parts), left <= 0
+
+
+def _own(command: str, data: bytes, *, more: bool) -> int:  # noqa: RET503 - it becomes another program
     if os.name != "posix":
         import subprocess  # noqa: PLC0415 - it takes longer to load than all the rest
 
-        return subprocess.run(command, shell=True, input=data, check=False).returncode  # noqa: S602 - the person's own
+        rest = sys.stdin.buffer.read() if more else b""
+        return subprocess.run(command, shell=True, input=data + rest, check=False).returncode  # noqa: S602 - the person's own
     read, write = os.pipe()
     if len(data) <= AT_ONCE:
         os.write(write, data)
     elif os.fork() == 0:
         os.close(read)
-        _feed(write, data)
+        _feed(write, data, more=more)
         os._exit(0)
     os.close(write)
     if read != 0:  # it is, where stdin was closed
         os.dup2(read, 0)
         os.close(read)
     os.set_inheritable(0, True)
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # Python ignores it, and a program that is started here would too
     os.execv("/bin/sh", ["/bin/sh", "-c", command])  # noqa: S606 - the person's own command, as Claude Code runs it
 
 
-def _feed(descriptor: int, data: bytes) -> None:
+def _feed(descriptor: int, data: bytes, *, more: bool) -> None:
     try:
         while data:
-            data = data[os.write(descriptor, data) :]
+            left = memoryview(data)
+            while left:
+                left = left[os.write(descriptor, left) :]
+            data = os.read(0, AT_ONCE) if more else b""
     except OSError:
         return  # it reads no more
 

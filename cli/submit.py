@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from .errors import CliError, NotSentError, SupervisorLostError, UnconfirmedError, from_refusal
+from .errors import CliError, NotSentError, SupervisorLostError, UnconfirmedError
 from .options import Globals
 from .place import CLOEXEC, current_folder, sendable_folder
 from .reach import Reach
@@ -21,7 +21,8 @@ _LANE_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789_.:-")
 _LANE_LIMIT = 64
 _AGENT = "acp:"
 _COMMAND_LIMIT = 500
-_GONE_S = 2.0
+_CHECK_LIMIT = 10_000
+_GONE_S = 10.0
 _ATTEMPTS = 9
 """How many supervisors in a row may leave instead of taking a job, over some ten seconds."""
 
@@ -41,6 +42,7 @@ def job_request(options: Globals, verb: str, task: str, flags: dict[str, Any]) -
         "tier": flags["tier"],
         "cwd": folder_of(flags["cwd"]),
         "timeout_s": flags["timeout"],
+        **_check(flags),
         "label": word_of(flags["label"], "--label", 80),
         "allow_downgrade": flags["allow_downgrade"] or None,
         "worktree": flags["worktree"],
@@ -56,12 +58,25 @@ def job_request(options: Globals, verb: str, task: str, flags: dict[str, Any]) -
     return {key: value for key, value in given.items() if value is not None}
 
 
-def environment() -> str:
-    """Return this process's environment as base64 of NUL-joined ``NAME=value`` bytes."""
+def _check(flags: dict[str, Any]) -> dict[str, Any]:
+    """Return the job's own check; a command that gives its jobs none (a loop, a crew) has no flag for it."""
+    line, bound = flags.get("job_check"), flags.get("job_check_timeout")
+    if line is not None and (not line.strip() or "\0" in line or len(line) > _CHECK_LIMIT):
+        raise click.UsageError(f"--check is empty, or longer than {_CHECK_LIMIT} characters.")
+    if line is None and bound is not None:
+        raise click.UsageError("--check-timeout is of a check: give --check CMD too.")
+    return {"check": line, "check_timeout_s": bound}
+
+
+def environment(**also: str) -> str:
+    """Return this process's environment, and ``also``, as base64 of NUL-joined ``NAME=value`` bytes."""
     if hasattr(os, "environb"):
         items = list(os.environb.items())
     else:
         items = [(os.fsencode(name), os.fsencode(value)) for name, value in os.environ.items()]
+    if also:
+        items = [row for row in items if os.fsdecode(row[0]) not in also]
+        items += [(os.fsencode(name), os.fsencode(value)) for name, value in also.items()]
     joined = b"\0".join([name + b"=" + value for name, value in items])
     return b2a_base64(joined, newline=False).decode("ascii")
 
@@ -201,11 +216,8 @@ def _submit(reach: Reach, request: dict[str, Any], *, dry_run: bool) -> Reply:
     spooled = _spool(reach.root, request)
     accepted = False
     try:
-        for reply in channel.exchange({"kind": "job.submit", "request": request, "dry_run": dry_run}):
-            if reply.get("kind") == "refused":
-                raise from_refusal(reply)
-            accepted = reply.get("kind") == "accepted"
-            return reply
+        reply = reach.request({"kind": "job.submit", "request": request, "dry_run": dry_run})
+        accepted = reply.get("kind") == "accepted"
     except NotSentError:
         raise
     except SupervisorLostError as error:
@@ -216,7 +228,7 @@ def _submit(reach: Reach, request: dict[str, Any], *, dry_run: bool) -> Reply:
     finally:
         if spooled is not None and not accepted:
             _remove(spooled)
-    raise CliError("internal", "the supervisor gave no answer")
+    return reply
 
 
 def _spool(root: str, request: dict[str, Any]) -> str | None:

@@ -60,6 +60,7 @@ COMMANDS: Final[dict[str, Row]] = {
     "events": Row("Watch", "events", "events", "Every journalled fact, in order, resumable."),
     "bearings": Row("Watch", "bearings", "bearings", "What needs you, landed, is under way, comes next; at once."),
     "rundown": Row("Watch", "bearings", "rundown", "The same, drawn afresh."),
+    "dash": Row("Watch", "bearings", "dash", "The same, live."),
     "heartbeat": Row("Watch", "heartbeat", "heartbeat", "Who is woken when something needs them: start, stop, status."),
     "result": Row("Watch", "result", "result", "A job's final message, alone."),
     "logs": Row("Watch", "logs", "logs", "The end of a delegate's raw output."),

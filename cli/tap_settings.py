@@ -1,13 +1,17 @@
 """The tap in Claude Code's settings: which command stands there, with it and without. Pure.
 
-Nothing has to be remembered: the person's own command stands within ours, quoted, and every other key stays.
+The person's own command stands within ours, quoted, so that it comes back also where nothing else is remembered.
+Everything beside that one value stays as it was written (``settings_text``).
 """
 
 from __future__ import annotations
 
+import json
 import shlex
 from collections.abc import Mapping
 from typing import Any
+
+from .settings_text import member, members, whole, with_member, with_value, without_member
 
 PROGRAM = "statusline.py"
 KEY = "statusLine"
@@ -57,18 +61,40 @@ def tapped(settings: Mapping[str, Any]) -> list[str] | None:
     return within(line.get("command")) if isinstance(line, dict) else None
 
 
-def installed(settings: Mapping[str, Any], python: str, program: str, home: str) -> dict[str, Any]:
-    """Return the settings with the tap. Doing it again changes nothing more. Raises like ``own_command``."""
-    line = settings.get(KEY) or {}
-    text = command(python, program, home, own_command(settings))
-    return {**settings, KEY: {"type": "command", **line, "command": text}}
+def installed(text: str, python: str, program: str, home: str) -> str:
+    """Return the settings' text with the tap. Doing it again changes nothing more.
+
+    Raises ValueError, a sentence, for a text that is no JSON object, and like ``own_command``.
+    """
+    ours = _quoted(command(python, program, home, own_command(whole(text))))
+    line = member(members(text), KEY)
+    if line is None:
+        return with_member(text, KEY, f'{{"type": "command", "command": {ours}}}')
+    if line.value is None:
+        return with_value(text, line, f'{{"type": "command", "command": {ours}}}')
+    return _with_command(text, line.begin, ours)
 
 
-def uninstalled(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings as the person had them; the same where no tap is in them."""
+def uninstalled(text: str) -> str:
+    """Return the settings' text with the person's own command, or none, where the tap is. Raises like ``installed``."""
+    settings = whole(text)
     if tapped(settings) is None:
-        return dict(settings)
+        return text
     own = own_command(settings)
-    if own is None:
-        return {key: value for key, value in settings.items() if key != KEY}
-    return {**settings, KEY: {**settings[KEY], "command": own}}
+    line = member(members(text), KEY)
+    if own is None or line is None:
+        return without_member(text, KEY)
+    return _with_command(text, line.begin, _quoted(own))
+
+
+def _with_command(text: str, line_at: int, value: str) -> str:
+    one = member(members(text, line_at), "command")
+    if one is None:
+        raise ValueError(f"its {KEY} is not a command")
+    return with_value(text, one, value)
+
+
+def _quoted(text: str) -> str:
+    """Return a text as JSON that UTF-8 can hold: half of a surrogate pair stays an escape."""
+    plain = json.dumps(text, ensure_ascii=False)
+    return plain if plain.isascii() or not any("\ud800" <= one <= "\udfff" for one in plain) else json.dumps(text)

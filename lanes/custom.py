@@ -274,6 +274,8 @@ def _plan(name: str, row: LaneFile, task: Task, host: Host) -> Launch | Refused:
         stdin=prompt if row.stdin == "prompt" else None,
         files=(PrivateFile(name=PROMPT_FILE, content=prompt),) if by_file else (),
         notices=() if task.effort is None or "effort" in used else (_effort_notice(name, row, task.effort),),
+        model=task.model or row.model,
+        effort=task.effort if "effort" in used else None,
     )
 
 
@@ -284,7 +286,8 @@ def _agent(row: LaneFile, task: Task, host: Host, command: tuple[str, ...]) -> L
     launched = launch(task, host, command)
     if isinstance(launched, Refused):
         return launched
-    return replace(launched, env_set=dict(row.env.set), env_strip=frozenset({*NESTING, *row.env.strip}))
+    model = task.model or row.model
+    return replace(launched, env_set=dict(row.env.set), env_strip=frozenset({*NESTING, *row.env.strip}), model=model)
 
 
 def _model_without_place(name: str, row: LaneFile, task: Task, used: set[str]) -> Refused | None:

@@ -23,6 +23,7 @@ from ..messages.lane_events import (
     ToolKind,
     TurnEnded,
     Unrecognised,
+    UsageMetered,
     UsageReported,
 )
 from . import markers
@@ -64,6 +65,8 @@ class Evidence:
     usage_whole: bool = False
     """Whether ``usage`` counts the conversation from its beginning."""
     by_model: tuple[tuple[str, TokenUsage], ...] = ()
+    metered: tuple[tuple[str, TokenUsage], ...] = ()
+    """What a turn that goes on has used, by model, as an estimate; ``usage`` replaces it."""
     cash_usd: float | None = None
     generations: tuple[str, ...] = ()
     """Ids of the generations that the stream named, each once."""
@@ -132,6 +135,8 @@ def fold(evidence: Evidence, event: LaneEvent) -> Evidence:  # noqa: C901, PLR09
             cash = evidence.cash_usd if event.cash_usd is None else event.cash_usd
             whole = event.whole_conversation
             return replace(evidence, usage=event.usage, usage_whole=whole, by_model=by_model, cash_usd=cash)
+        case UsageMetered():
+            return replace(evidence, metered=tuple(event.by_model.items())[:KEPT_MODELS])
         case GenerationNamed():
             return _generated(evidence, event.generation)
         case ConversationStarted():

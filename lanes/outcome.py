@@ -88,6 +88,8 @@ class Case:
     failure: FailureKind
     verb: Verb
     verified: bool | None
+    checks: bool = False
+    """Whether a check was asked for: then nobody's word stands for it."""
     breach: Sequence[str] = ()
 
     @property
@@ -140,12 +142,13 @@ def judge(  # noqa: PLR0913 - the facts of a case, all keyword-only but two
     failure: FailureKind = FailureKind.NONE,
     verb: Verb = Verb.RUN,
     verified: bool | None = None,
+    checks: bool = False,
     breach: Sequence[str] = (),
 ) -> Verdict:
     """Return the verdict on an ended delegate.
 
     ``failure`` is the lane's ``classify``; ``verified`` is the result of a check, None without one;
-    ``breach`` names what a read-only job changed.
+    ``checks`` says that one was asked for; ``breach`` names what a read-only job changed.
     """
     case = Case(
         evidence=evidence,
@@ -155,6 +158,7 @@ def judge(  # noqa: PLR0913 - the facts of a case, all keyword-only but two
         failure=failure,
         verb=verb,
         verified=verified,
+        checks=checks,
         breach=breach,
     )
     return next(rule.then(case) for rule in RULES if rule.when(case))
@@ -272,7 +276,10 @@ def _done(case: Case) -> Verdict:
 
 
 def _unverified(case: Case) -> Verdict:
-    return _verdict(case, JobState.DONE_UNVERIFIED, "unverified", "it answered without its signed DONE line")
+    why = (
+        "it answered, and its check did not vouch for it" if case.checks else "it answered without its signed DONE line"
+    )
+    return _verdict(case, JobState.DONE_UNVERIFIED, "unverified", why)
 
 
 def _exit_code(case: Case) -> Verdict:
@@ -283,6 +290,10 @@ def _exit_code(case: Case) -> Verdict:
     outcome = "exit-nonzero" if kind is FailureKind.TASK else kind.value
     state = JobState.PERMISSION_BLOCKED if kind is FailureKind.PERMISSION else JobState.FAILED
     return _verdict(case, state, outcome, f"{words}: {message}" if message else words)
+
+
+def _signed(case: Case) -> bool:
+    return case.answered and not case.checks and case.said is MarkerKind.DONE
 
 
 RULES: tuple[Rule, ...] = (
@@ -301,7 +312,7 @@ RULES: tuple[Rule, ...] = (
     Rule("ended well and silent", lambda c: c.ended_well and not c.answered, _empty),
     Rule("the check failed", lambda c: c.answered and c.verified is False, _check_failed),
     Rule("the check passed", lambda c: c.answered and c.verified is True, _done),
-    Rule("answered, and signed DONE last", lambda c: c.answered and c.said is MarkerKind.DONE, _done),
+    Rule("answered, and signed DONE last", _signed, _done),
     Rule("answered", lambda c: c.answered, _unverified),
     Rule("ended badly", lambda c: c.exit.code not in (0, None), _exit_code),
     Rule("exit 0, its last line was too long to be read", lambda c: c.exit.code == 0 and c.unread, _unread),

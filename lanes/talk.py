@@ -33,7 +33,7 @@ class Talk(Protocol):
     fatal: str | None
     """Why there can be no session, once that is known: the engine then gives up."""
     listens: bool
-    """Whether ``logged`` is to be called."""
+    """Whether ``logged`` and ``waited`` are to be called."""
     turn: int
     """The entry whose turn runs; 0 without one."""
 
@@ -47,6 +47,10 @@ class Talk(Protocol):
 
     def logged(self, line: str) -> None:
         """Take a line of what it says on stderr, without control sequences."""
+        ...
+
+    def waited(self, seconds: float) -> None:
+        """A turn runs, and its words were sent so long ago. Called about once a second."""
         ...
 
     def unread(self, head: str, length: int) -> None:
@@ -93,7 +97,7 @@ class BaseTalk:
         self.asked: dict[str, Ask] = {}
         """Open questions by request id, oldest first."""
         self.listens = False
-        """Whether ``logged`` is to be called."""
+        """Whether ``logged`` and ``waited`` are to be called."""
         self.turn = 0
         """The entry whose turn runs; 0 without one."""
         self.fatal: str | None = None
@@ -119,6 +123,9 @@ class BaseTalk:
 
     def logged(self, line: str) -> None:
         """Take a line of what it says on stderr, without control sequences. Most say nothing of use there."""
+
+    def waited(self, seconds: float) -> None:
+        """Take note of how long ago a turn's words were sent."""
 
     def unread(self, head: str, length: int) -> None:  # noqa: ARG002 - for protocols whose answers name a request
         """Tell that a message was too long to be read."""

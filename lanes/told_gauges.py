@@ -89,7 +89,7 @@ def _number(value: object) -> float | None:
         number = float(value)
     except OverflowError:
         return None
-    return number if math.isfinite(number) and 0 <= number < 1e11 else None
+    return abs(number) if math.isfinite(number) and 0 <= number < 1e11 else None  # there is a -0.0
 
 
 def _object(content: bytes) -> dict[str, Any]:

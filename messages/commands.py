@@ -10,7 +10,7 @@ from .alarm import HeartbeatCommand
 from .base import Message
 from .fleet import ViewFleet
 from .group import FanoutRequest, GroupId
-from .history import HistoryImport
+from .history import BudgetAsk, HistoryImport
 from .job import JobRequest
 from .loop import LoopCancel, LoopResume, LoopStart
 from .session import SessionCommand
@@ -216,6 +216,7 @@ Command = Annotated[
     | QueueResume
     | JobTellOutcome
     | HistoryImport
+    | BudgetAsk
     | ViewAdvice
     | ViewJobs
     | FollowJobs

@@ -1,4 +1,4 @@
-"""What another tool's books tell of runs that were before: handed over in portions, kept once."""
+"""Runs that were no job of ours, for the ledger: another tool's books, and images that a service made. Kept once."""
 
 from __future__ import annotations
 
@@ -48,13 +48,13 @@ class HistoryImport(Message):
 
     kind: Literal["history.import"] = "history.import"
     source: Annotated[str, Field(max_length=4096)]
-    """The folder they were read from."""
+    """The folder they were read from, or the command of ours that they are of."""
     runs: Annotated[tuple[PastRun, ...], Field(max_length=PORTION)] = ()
     outcomes: Annotated[tuple[PastOutcome, ...], Field(max_length=PORTION)] = ()
 
 
 class HistoryImported(Observation):
-    """Jobs, when rows of another tool's books were handed over. They belong to no job."""
+    """Jobs, when runs that were no jobs were handed over: another tool's, or an image of a service."""
 
     kind: Literal["history.imported"] = "history.imported"
     source: str
@@ -68,3 +68,19 @@ class HistoryKept(Observation):
     kind: Literal["history_kept"] = "history_kept"
     runs: int
     outcomes: int
+
+
+class BudgetAsk(Message):
+    """client → Purse; ``budget_has_room``, or ``refused``. Asked before something that is no job spends cash."""
+
+    kind: Literal["budget.ask"] = "budget.ask"
+    paid: Literal["metered", "unknown"]
+    model: Annotated[str, Field(max_length=200)] | None = None
+    environment: str
+    """The caller's, as in a job's request: a budget may be set in it."""
+
+
+class BudgetHasRoom(Observation):
+    """Nothing is held for it: what it costs is known when it is over."""
+
+    kind: Literal["budget_has_room"] = "budget_has_room"

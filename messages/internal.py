@@ -124,6 +124,15 @@ class WorktreeSettled(Message):
     sentences: tuple[str, ...] = ()
 
 
+class JobChecked(Message):
+    """Check → Job: what the job's own check says of its work, now that its delegate is gone."""
+
+    kind: Literal["job.checked"] = "job.checked"
+    verified: bool | None
+    """None: it says nothing, for the reason in the sentence."""
+    sentence: str
+
+
 class CostSettled(Message):
     """Receipts → Job: what the job cost, exactly or as an estimate; None is unknown."""
 

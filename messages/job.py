@@ -16,6 +16,9 @@ ModelName = Annotated[str, StringConstraints(pattern=r"^[^\x00-\x1f\x7f]{1,1024}
 """What may be a model's name is the catalog's to judge: it may hold a path of the person's own."""
 Label = Annotated[str, StringConstraints(pattern=r"^[^\x00-\x1f\x7f]{1,80}$")]
 
+CheckLine = Annotated[str, StringConstraints(pattern=r"^[^\x00]*[^\x00\s][^\x00]*$", max_length=10_000)]
+"""A line for the shell."""
+
 GrantName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.:@-]{0,127}$")]
 
 JobWord = Annotated[str, StringConstraints(pattern=r"^[^\x00-\x1f\x7f]{1,128}$")]
@@ -42,6 +45,9 @@ class JobRequest(Message):
     """Absolute folder the delegate works in."""
     timeout_s: Annotated[float, Field(gt=0, le=30 * 86400)] | None = None
     """Hard cap in seconds; also switches the cap's extension off."""
+    check: CheckLine | None = None
+    """A line for the shell that proves the work: it is run once the delegate has answered, and its exit decides."""
+    check_timeout_s: Annotated[float, Field(gt=0, le=30 * 86400)] = 300.0
     label: Label | None = None
     allow_downgrade: bool = False
     skills: Annotated[tuple[GrantName, ...], Field(max_length=100)] = ()
@@ -179,6 +185,9 @@ class JobRecord(Observation):
     streamed: bool = True
     agentic: bool = True
     timeout_s: float | None = None
+    check: str | None = None
+    """The command that proves its work; None: nothing but the delegate's word."""
+    check_timeout_s: float = 300.0
     windows: dict[str, float] = Field(default_factory=dict)
     """The watchdog settings that were set where the job was asked for, by key (``stall_warn`` ...)."""
     state: JobState = JobState.QUEUED

@@ -155,6 +155,14 @@ class UsageReported(Observation):
     """What the CLI itself says it would cost at list price. Never a receipt."""
 
 
+class UsageMetered(Observation):
+    """When more of a turn that goes on was seen to be used: an estimate, of all of it so far."""
+
+    kind: Literal["usage_metered"] = "usage_metered"
+    by_model: dict[str, TokenUsage]
+    """Empty name: the model is not named."""
+
+
 class GenerationNamed(Observation):
     """When the stream named one generation by the id under which its provider keeps the receipt."""
 
@@ -208,6 +216,7 @@ LaneEvent = Annotated[
     | Retrying
     | LimitReported
     | UsageReported
+    | UsageMetered
     | GenerationNamed
     | Marked
     | TurnEnded

@@ -32,12 +32,26 @@ def address(port: int, token_file: str) -> str:
 
 def parse(text: str) -> tuple[int, str] | None:
     """Return the port and the token's file of such an address; None for a path."""
-    if not text.startswith(_SCHEME):
-        return None
-    port, colon, path = text[len(_SCHEME) :].partition(":")
-    if not colon or not port.isascii() or not port.isdigit() or len(port) > 5 or not 0 < int(port) < 65536:
-        return None
-    return int(port), path
+    head, colon, path = text[len(_SCHEME) :].partition(":")
+    port = door_port(_SCHEME + head) if colon and text.startswith(_SCHEME) else None
+    return None if port is None else (port, path)
+
+
+def door(port: int) -> str:
+    """Return the address of a session's door at a port; its token stands beside the address. 0: one is to be found."""
+    return f"{_SCHEME}{port}"
+
+
+def is_port(text: str) -> bool:
+    """Whether an address is a port of this machine, and not a path."""
+    return text.startswith(_SCHEME)
+
+
+def door_port(text: str) -> int | None:
+    """Return the port of a door's address; None for anything else."""
+    port = text[len(_SCHEME) :] if is_port(text) else ""
+    known = port.isascii() and port.isdigit() and len(port) <= 5 and 0 < int(port) < 65536
+    return int(port) if known else None
 
 
 def hello(nonce: bytes) -> bytes:

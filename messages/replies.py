@@ -11,7 +11,7 @@ from .base import Observation
 from .commands import Hello
 from .facts import Entry
 from .fleet import FleetView
-from .history import HistoryKept
+from .history import BudgetHasRoom, HistoryKept
 from .refusals import Refused
 
 JobObject = dict[str, Any]
@@ -28,6 +28,8 @@ class Plan(Observation):
     effort: str | None
     effort_support: Literal["native", "advisory"] | None = None
     """Whether the lane has a setting of its own for it, or the prompt says it."""
+    effort_sent: str | None = None
+    """The word for it that the lane's program is told; None: it is told of none."""
     verb: str
     posture: str
     argv: tuple[str, ...]
@@ -46,6 +48,8 @@ class Plan(Observation):
     """What a person is told before work leaves this machine, a line each; empty where nothing leaves."""
     cost: str
     """Cost words, for example ``$0 cash, spends your Claude plan limits``."""
+    budget: str | None = None
+    """Only on a dry run: why the money budget would refuse it; None where it would not."""
     notices: tuple[str, ...] = ()
 
 
@@ -281,6 +285,7 @@ Reply = Annotated[
     | HeartbeatState
     | BearingsView
     | HistoryKept
+    | BudgetHasRoom
     | SupervisorState
     | Stopping
     | Refused,

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from .errors import StateError, from_os_error
+from .errors import StateError, from_os_error, printable
 from .files import FILES, Files, read_private, write_private
 from .home import Home
 
@@ -27,11 +27,22 @@ def mode_file(home: Home) -> Path:
 
 def read_mode(home: Home) -> str | None:
     """Return the mode; None where none was chosen, or what is there is none. Never raises."""
+    return seen_mode(home)[0]
+
+
+def seen_mode(home: Home) -> tuple[str | None, str | None]:
+    """Return the mode, and a sentence about a file that is there and holds none. Never raises."""
+    path = mode_file(home)
     try:
-        data = read_private(mode_file(home), LIMIT)
-    except (StateError, OSError):
-        return None
-    return None if data is None else word_of(data.decode("utf-8", "replace"))
+        data = read_private(path, LIMIT)
+    except StateError as error:
+        return None, f"the driving mode can't be read: {error.message}; osrc mode reset forgets it"
+    except OSError as error:
+        return None, f"the driving mode can't be read: {error.strerror or error}"
+    if data is None:
+        return None, None
+    mode = word_of(data.decode("utf-8", "replace"))
+    return mode, None if mode else f"{printable(path)} holds no driving mode; osrc mode auto|manual|hybrid sets one"
 
 
 def word_of(text: str) -> str | None:

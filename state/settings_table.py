@@ -80,7 +80,7 @@ _CHOOSING = (
         choices=("minimal", "low", "medium", "high", "xhigh", "max"),
         older_prefix=True,
     ),
-    _text("model_denylist", "models never used: comma or space between ids, * matches anything"),
+    _text("model_denylist", "models never used: names or aliases, LANE:NAME for one lane, * for anything"),
     _flag("allow_downgrade", False, "permit what --allow-downgrade permits"),
     _text("allowed_tools", "tools granted to Claude delegates, instead of the verb's own"),
     Setting(
@@ -137,13 +137,13 @@ _SUPERVISOR = (
     _flag(
         "loopback",
         False,
-        "the supervisor listens at a port of this machine, not at a local socket (always so on Windows)",
+        "supervisor and sessions listen at ports of this machine, not at local sockets (always so on Windows)",
     ),
     Setting(
         "spawn",
         "text",
         None,
-        "how a job's own process is started: forked, or each by itself (plain, always so on Windows)",
+        "how the process of a job or session is started: forked, or by itself (plain, always so on Windows)",
         choices=("fork", "plain"),
     ),
     _flag("no_daemon", False, "run the supervisor inside each command"),

@@ -1,4 +1,7 @@
-"""A delegate with pipes of its own: started, read without blocking, waited for. Standard library only."""
+"""A delegate with pipes of its own: started, read without blocking, waited for. Standard library only.
+
+``Child`` waits for its pipes in the loop; ``plain_child.PlainChild`` reads and writes them in threads.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,8 @@ import os
 import subprocess
 from collections.abc import Callable
 
+from ...state.flags import CLOEXEC, NOFOLLOW
+from ..windows_argv import APART, startable
 from .engine import EngineError, Loop, Stage
 
 EXIT_LOOK_S = 0.2
@@ -33,27 +38,7 @@ class Child:
 
     def start(self) -> None:
         """Start it in a session of its own. Raises EngineError."""
-        launch = self._stage.launch
-        argv = [str(word) for word in launch["argv"]]
-        errors = os.open(
-            os.path.join(self._stage.folder, "err.log"), os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o600
-        )
-        try:
-            self._process = subprocess.Popen(
-                argv,
-                cwd=launch["cwd"],
-                env=dict(launch["env"]),
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=errors,
-                start_new_session=True,
-                umask=int(launch.get("umask", 0o022)),
-            )
-        except (OSError, ValueError) as error:
-            reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-            raise EngineError(f"{argv[0]} can't be started: {reason}") from None
-        finally:
-            os.close(errors)
+        self._process = started(self._stage)
         for stream in (self._process.stdin, self._process.stdout):
             assert stream is not None  # noqa: S101 - it was started with pipes
             os.set_blocking(stream.fileno(), False)
@@ -105,6 +90,32 @@ class Child:
                     self._heard(data)
             self._heard(b"")
         self._stage.gone(code, signal)
+
+
+def started(stage: Stage) -> subprocess.Popen[bytes]:
+    """Start a stage's delegate with pipes, in a session of its own; stderr goes to ``err.log``. Raises EngineError."""
+    launch = stage.launch
+    argv = [str(word) for word in launch["argv"]]
+    errors = os.open(
+        os.path.join(stage.folder, "err.log"), os.O_WRONLY | os.O_CREAT | os.O_APPEND | NOFOLLOW | CLOEXEC, 0o600
+    )
+    try:
+        return subprocess.Popen(
+            startable(argv, launch["env"]),
+            cwd=launch["cwd"],
+            env=dict(launch["env"]),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            start_new_session=True,
+            umask=int(launch.get("umask", 0o022)),
+            creationflags=APART,
+        )
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise EngineError(f"{argv[0]} can't be started: {reason}") from None
+    finally:
+        os.close(errors)
 
 
 def when_ended(loop: Loop, process: subprocess.Popen[bytes], told: Callable[[int | None, int | None], None]) -> None:

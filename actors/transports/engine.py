@@ -53,11 +53,19 @@ class Loop(Protocol):
         """Forget a descriptor, before it is closed; what was still to be written to it is dropped."""
         ...
 
-    def write(self, descriptor: int, data: bytes, done: Callable[[], None] | None = None) -> None:
+    def write(self, sink: int | socket.socket, data: bytes, done: Callable[[], None] | None = None) -> None:
         """Write all of ``data`` behind what waits, without blocking; then call ``done``.
 
-        The descriptor is made non-blocking by its owner.
+        The descriptor or socket is made non-blocking by its owner.
         """
+        ...
+
+    def open_to_threads(self) -> None:
+        """Let other threads ``tell``; to be called before one is started."""
+        ...
+
+    def tell(self, work: Callable[[], None]) -> None:
+        """Call ``work`` in the loop's thread. The only method that another thread may call."""
         ...
 
     def later(self, seconds: float, work: Callable[[], None]) -> int:
@@ -76,7 +84,10 @@ class Stage(Protocol):
     folder: str
     """The session's private folder."""
     launch: Mapping[str, Any]
-    """``argv``, ``env``, ``cwd``, ``umask``, ``engine``, and ``options``: the lane's own for this engine."""
+    """``argv``, ``env``, ``cwd``, ``umask``, ``engine``, and ``options``: the lane's own for this engine.
+
+    ``plain``: pipes are read and written by threads, as where no pipe can be waited for.
+    """
 
     def emit(self, event: SessionEvent) -> None:
         """Append an event; see the module."""

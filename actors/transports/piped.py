@@ -11,6 +11,7 @@ from ...lanes.talk import MESSAGE_CAP, Options, Talk, read_message
 from ...lanes.values import EXCERPT_CHARS, clip
 from .child import Child
 from .engine import Stage
+from .plain_child import PlainChild
 
 NOISE = 20
 """Most lines that were no message and are told."""
@@ -29,13 +30,14 @@ class PipedEngine:
         """Start nothing yet."""
         self._stage = stage
         self._talk = talk(dict(stage.launch.get("options") or {}))
-        self._child = Child(stage, self._heard)
+        self._child = (PlainChild if stage.launch.get("plain") else Child)(stage, self._heard)
         self._lines = LineFramer(MESSAGE_CAP)
         self._noise = 0
         self._log = LineFramer(LOG_LINE)
         self._log_at = 0
         """Bytes of ``err.log`` that were seen."""
         self._listening = False
+        self._sent_at = 0.0
 
     @property
     def pid(self) -> int | None:
@@ -51,6 +53,7 @@ class PipedEngine:
     def send(self, number: int, text: str) -> None:
         """Begin a turn."""
         self._talk.send(number, text)
+        self._sent_at = self._stage.loop.now()
         self._flush(number)
         if self._talk.listens and not self._listening:
             self._listening = True
@@ -91,6 +94,8 @@ class PipedEngine:
         for line in self._log.split(self._log_piece()):
             if isinstance(line, bytes):
                 self._talk.logged(clean_line(line))
+        if self._talk.turn:
+            self._talk.waited(self._stage.loop.now() - self._sent_at)
         self._flush()
         self._listening = self._talk.turn != 0
         if self._listening:

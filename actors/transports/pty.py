@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import os
 import socket
-import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -17,13 +16,15 @@ from ...lanes.screens.classify import classify
 from ...lanes.screens.delivery import Look
 from ...lanes.screens.model import Composer, ScreenState, State
 from ...lanes.screens.rules import RULES, ScreenRules, dotted, rules_for, version_of
+from ...state.flags import CLOEXEC, NOFOLLOW
 from .conduct import ASKING, Conduct, Pace
 from .engine import Stage
 from .pty_process import TerminalProcess, spawn, unread
-from .records import Record, record_for
+from .recorded import record_for
+from .records import Record
 from .terminal import COLUMNS, MOMENT, ROWS, Terminal
 from .transcript import TurnText
-from .version import VersionAsked
+from .version import Asked, ask_version
 from .viewers import Viewers
 
 _READ = 65536
@@ -49,7 +50,7 @@ class PtyEngine:
         self._columns, self._rows = int(options.get("columns") or COLUMNS), int(options.get("rows") or ROWS)
         self._own_size = (self._columns, self._rows)
         self._rules: ScreenRules | None = None
-        self._asked: VersionAsked | None = None
+        self._asked: Asked | None = None
         self._version = options.get("version")
         self._terminal = Terminal(self._columns, self._rows, self._reply)
         self._conduct = Conduct(None, Pace.of(options), self, stage.emit)
@@ -79,11 +80,15 @@ class PtyEngine:
         umask = int(launch.get("umask") or 0o077)
         self._process = self.spawn(launch["argv"], env, launch["cwd"], (self._columns, self._rows), umask)
         self.pid = self._process.pid
+        if self._process.fixed is not None:
+            self._own_size = self._columns, self._rows = self._process.fixed
+            self._terminal.resize(self._columns, self._rows)
         if (named := (launch.get("options") or {}).get("conversation")) is not None:
             self._stage.emit({"type": "start", "conversation": str(named)})
-        self._record = record_for(self._cli, env, str(launch["cwd"]), self.pid, time.time())
+        self._record = record_for(self._cli, env, self.pid, None if named is None else str(named))
         if self._version is None:
-            self._asked = VersionAsked(self._loop, launch["argv"][0], env, self._told_version)
+            plain = bool(launch.get("plain"))
+            self._asked = ask_version(self._loop, launch["argv"][0], env, self._told_version, plain=plain)
         else:
             self._told_version(str(self._version))
         if self._process.descriptor is not None:
@@ -188,7 +193,9 @@ class PtyEngine:
 
     def resize(self, columns: int, rows: int) -> None:
         """Take a size."""
-        if self._process is not None and (columns, rows) != (self._columns, self._rows):
+        if self._process is None or self._process.fixed is not None:
+            return
+        if (columns, rows) != (self._columns, self._rows):
             self._columns, self._rows = columns, rows
             self._terminal.resize(columns, rows)
             self._process.resize(columns, rows)
@@ -254,9 +261,10 @@ class PtyEngine:
             return
         start = 0
         for end in MOMENT.finditer(data):
-            self._terminal.feed(data[start : end.end()])
-            start = end.end()
-            self._look()
+            if end.end() > start:
+                self._terminal.feed(data[start : end.end()])
+                start = end.end()
+                self._look()
         self._terminal.feed(data[start:])
 
     def _hung_up(self) -> None:
@@ -354,7 +362,7 @@ class PtyEngine:
         self._saved_at = self._loop.now()
         path = os.path.join(self._stage.folder, "screen")
         with contextlib.suppress(OSError):
-            flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
+            flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | NOFOLLOW | CLOEXEC
             descriptor = os.open(path, flags, 0o600)
             try:
                 os.write(descriptor, self.screen().encode("utf-8", "replace"))

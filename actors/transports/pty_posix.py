@@ -62,6 +62,7 @@ class PosixProcess:
         self._master: int = self._child.child_fd
         self.descriptor: int | None = self._master
         self.terminal = _name_of(self._master)
+        self.fixed: tuple[int, int] | None = None
         self._over: tuple[int | None, int | None] | None = None
         os.set_blocking(self._master, False)
 

@@ -15,6 +15,8 @@ class TerminalProcess(Protocol):
     """What becomes readable when there is output; None where only asking tells."""
     terminal: str | None
     """The path of the program's end; None where it has none."""
+    fixed: tuple[int, int] | None
+    """Columns and rows, where they can't be changed."""
 
     def read_nonblocking(self, size: int) -> bytes | None:
         """At most ``size`` bytes of output; None while there is none, empty once all its ends are closed."""

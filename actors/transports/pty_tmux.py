@@ -139,5 +139,6 @@ class TmuxEngine(PtyEngine):
     ) -> TerminalProcess:
         """Start the program in a pane of a server of its own. Raises EngineError."""
         launch = self._stage.launch
+        socket = str(launch.get("tmux") or f"{launch['socket']}.tmux")
         join = bool((launch.get("options") or {}).get("join"))
-        return TmuxProcess(argv, env, cwd, size, umask, socket=f"{launch['socket']}.tmux", join=join)
+        return TmuxProcess(argv, env, cwd, size, umask, socket=socket, join=join)

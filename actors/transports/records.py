@@ -8,9 +8,10 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
+from ...state.flags import NOFOLLOW, READ
 from .engine import SessionEvent
 
 _POLL_S = 0.2
@@ -21,34 +22,33 @@ _STOPPED = "[Requestinterruptedbyuser"
 
 
 class Record:
-    """Claude Code's (seen: 2.1.332): ``sessions/PID.json`` says whether it works, its transcript what was said."""
+    """What was said in one conversation, as its CLI writes it down. A format says where, and takes its entries."""
 
-    def __init__(self, home: str, cwd: str, pid: int, since: float) -> None:
+    def __init__(self) -> None:
         """Nothing was read yet."""
         self.busy: bool | None = None
+        """Whether it works; None where it does not say."""
         self.has_expected = False
-        self._presence = os.path.join(home, "sessions", f"{pid}.json")
-        self._projects = os.path.join(home, "projects")
-        self._cwd, self._since = cwd, since
+        self._session: str | None = None
         self._next = 0.0
         self._tail: Tail | None = None
         self._expected: str | None = None
         self._said: list[str] = []
-        self._stopped = False
-        """Whether the turn of that text was interrupted."""
+        self._over = False
+        """Whether the turn of that text has ended: with its last words, or otherwise."""
         self._model: str | None = None
         self._told: tuple[str | None, str | None] = (None, None)
-        self._session: str | None = None
 
     def expect(self, text: str) -> None:
-        """A text is about to be sent: it is looked for from here on."""
-        self._refresh()
-        self._expected, self.has_expected, self._said, self._stopped = squeezed(text), False, [], False
+        """A text is about to be sent: it is looked for from here on, behind all that is there already."""
+        while self._refresh():
+            pass
+        self._expected, self.has_expected, self._said, self._over = squeezed(text), False, [], False
 
     def behind(self) -> bool:
-        """Whether it has the expected text and nothing after it: 2.1.332 draws an answer before it writes it down."""
+        """Whether it has the expected text and not yet what ends its turn: an answer may be drawn before."""
         self._refresh()
-        return self.has_expected and not self._said and not self._stopped
+        return self.has_expected and not self._over
 
     def poll(self, now: float) -> None:
         """Look again, unless that was just done."""
@@ -56,17 +56,6 @@ class Record:
             return
         self._next = now + _POLL_S
         self._refresh()
-
-    def _refresh(self) -> None:
-        presence = read_json(self._presence)
-        if presence is not None:
-            status = presence.get("status")
-            self.busy = {"busy": True, "idle": False, "waiting": False}.get(str(status))
-            session = presence.get("sessionId")
-            if isinstance(session, str) and session != self._session and session.replace("-", "").isalnum():
-                self._session = session
-                self._tail = None
-        self._read()
 
     def tell(self, emit: Callable[[SessionEvent], None]) -> None:
         """Tell the conversation's id and the model that answers, when they are known or change."""
@@ -80,14 +69,63 @@ class Record:
         self._refresh()
         return "\n\n".join(self._said) if self.has_expected else None
 
-    def _read(self) -> None:
+    def _refresh(self) -> bool:
+        """Read on; whether there is more."""
         if self._tail is None:
             path = self._transcript()
             if path is None:
-                return
+                return False
             self._tail = Tail(path)
         for line in self._tail.lines():
-            self._take(line)
+            try:
+                entry = json.loads(line)
+            except (ValueError, RecursionError):
+                continue
+            if isinstance(entry, dict):
+                self._take(entry)
+        return self._tail.more
+
+    def _transcript(self) -> str | None:
+        """Where it is written down; None while that is not known."""
+        raise NotImplementedError
+
+    def _take(self, entry: dict[str, Any]) -> None:
+        """Take one entry."""
+        raise NotImplementedError
+
+    def _asked(self, words: str) -> None:
+        """Somebody asked something; ``words`` are squeezed."""
+        if self._expected is not None and words and words == self._expected:
+            self.has_expected, self._said, self._over = True, [], False
+
+    def _answered(self, model: object, text: str, *, last: bool) -> None:
+        """It said something; ``last``: with that its turn is over."""
+        if isinstance(model, str) and not model.startswith("<"):
+            self._model = model[:200]
+        if text.strip():
+            self._said.append(text.strip())
+        self._over = self._over or last
+
+
+class ClaudeRecord(Record):
+    """Claude Code's (seen: 2.1.332): ``sessions/PID.json`` says whether it works, its transcript what was said."""
+
+    def __init__(self, home: str, pid: int) -> None:
+        """Nothing was read yet."""
+        super().__init__()
+        self._presence = os.path.join(home, "sessions", f"{pid}.json")
+        self._projects = os.path.join(home, "projects")
+
+    def _refresh(self) -> bool:
+        presence = read_json(self._presence)
+        if presence is not None:
+            status = presence.get("status")
+            self.busy = {"busy": True, "idle": False, "waiting": False}.get(str(status))
+            session = presence.get("sessionId")
+            if isinstance(session, str) and session != self._session and session.replace("-", "").isalnum():
+                self._session = session
+                self._tail = None
+        return super()._refresh()
 
     def _transcript(self) -> str | None:
         if self._session is None:
@@ -99,29 +137,17 @@ class Record:
                     return path
         return None
 
-    def _take(self, line: bytes) -> None:
-        try:
-            entry = json.loads(line)
-        except (ValueError, RecursionError):
-            return
-        if not isinstance(entry, dict) or entry.get("isSidechain"):
-            return
+    def _take(self, entry: dict[str, Any]) -> None:
         message = entry.get("message")
-        if not isinstance(message, dict):
+        if not isinstance(message, dict) or entry.get("isSidechain"):
             return
         if entry.get("type") == "user":
-            text = squeezed(words_of(message.get("content")))
-            if self._expected is not None and text and text == self._expected:
-                self.has_expected = True
-                self._said = []
-            elif text.startswith(_STOPPED):
-                self._stopped = True
+            words = squeezed(words_of(message.get("content")))
+            self._asked(words)
+            self._over = self._over or words.startswith(_STOPPED)
         elif entry.get("type") == "assistant":
-            model = message.get("model")
-            if isinstance(model, str) and not model.startswith("<"):
-                self._model = model[:200]
-            if text := words_of(message.get("content")).strip():
-                self._said.append(text)
+            text = words_of(message.get("content"))
+            self._answered(message.get("model"), text, last=bool(text.strip()))
 
 
 class Tail:
@@ -129,21 +155,26 @@ class Tail:
 
     def __init__(self, path: str) -> None:
         """Read from the beginning."""
+        self.more = False
+        """Whether the last piece was a full one."""
         self._path, self._at, self._held = path, 0, b""
 
     def lines(self) -> list[bytes]:
         """What came since, at most a megabyte."""
+        self.more = False
         try:
-            descriptor = os.open(self._path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+            descriptor = os.open(self._path, READ | NOFOLLOW)
         except OSError:
             return []
         try:
-            data = os.pread(descriptor, _PIECE, self._at)
+            os.lseek(descriptor, self._at, os.SEEK_SET)
+            data = os.read(descriptor, _PIECE)
         except OSError:
             return []
         finally:
             os.close(descriptor)
         self._at += len(data)
+        self.more = len(data) == _PIECE
         *whole, self._held = (self._held + data).split(b"\n")
         if len(self._held) > 8 * _PIECE:
             self._held = b""
@@ -170,7 +201,7 @@ def squeezed(text: str) -> str:
 def read_json(path: str) -> dict[str, Any] | None:
     """A small JSON object, or None."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        descriptor = os.open(path, READ | NOFOLLOW)
     except OSError:
         return None
     try:
@@ -180,11 +211,3 @@ def read_json(path: str) -> dict[str, Any] | None:
     finally:
         os.close(descriptor)
     return value if isinstance(value, dict) else None
-
-
-def record_for(cli: str, env: Mapping[str, str], cwd: str, pid: int, since: float) -> Record | None:
-    """The record that a CLI keeps, where reading it is known."""
-    if cli != "claude":
-        return None
-    home = env.get("CLAUDE_CONFIG_DIR") or os.path.join(env.get("HOME", "/"), ".claude")
-    return Record(home, cwd, pid, since)

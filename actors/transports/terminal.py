@@ -25,8 +25,11 @@ COLUMNS, ROWS = 200, 50
 SCROLLBACK_ROWS = 2000
 PENDING_CAP = 8192
 """An escape sequence longer than this is read past, not kept."""
-MOMENT = re.compile(rb"\x1b\[\?2026l|\x07")
-"""Where output may have shown something that the next bytes take away: the end of a frame, a new title."""
+MOMENT = re.compile(
+    rb"\x1b\[\?2026l|\x07|\x1b\[\?25h|(?=\x1b\[\?25l)"  # a whole frame, a title, a cursor shown again or hidden
+    rb"|(?<!\x1b\[1A)(?=\x1b\[2K\x1b\[1A)"  # rows are wiped upwards: the next frame of an interface without such ends
+)
+"""Where output may have shown something that the next bytes take away."""
 _TOKEN = re.compile(
     r"(?P<text>[^\x00-\x1f\x7f-\x9f]+)"
     r"|\x1b\[(?P<prefix>[<=>?]?)(?P<parameters>[0-9;:]*)(?P<middle>[ -/]*)(?P<final>[@-~])"

@@ -5,12 +5,31 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import subprocess
+import threading
 from collections.abc import Callable, Mapping
+from typing import Protocol
 
+from ..windows_argv import APART, startable
 from .engine import Loop
 
 _LIMIT = 64 * 1024
 _PATIENCE_S = 60.0
+
+
+class Asked(Protocol):
+    """A question that is still open."""
+
+    def close(self) -> None:
+        """It is not wanted any more."""
+        ...
+
+
+def ask_version(
+    loop: Loop, program: str, env: Mapping[str, str], told: Callable[[str], None], *, plain: bool = False
+) -> Asked:
+    """Ask a program; ``plain``: by a thread, as where pipes can't be waited for."""
+    return (VersionAskedPlainly if plain else VersionAsked)(loop, program, env, told)
 
 
 class VersionAsked:
@@ -86,3 +105,33 @@ class VersionAsked:
         """It is not wanted any more."""
         self._told = lambda _: None
         self._end()
+
+
+class VersionAskedPlainly:
+    """The same by a thread that waits."""
+
+    def __init__(self, loop: Loop, program: str, env: Mapping[str, str], told: Callable[[str], None]) -> None:
+        """Ask. Nothing is raised: what can't be asked is told as empty."""
+        self._loop, self._told = loop, told
+        loop.open_to_threads()
+        words = [program, "--version"]
+        threading.Thread(target=self._ask, args=(words, dict(env)), name="version", daemon=True).start()
+
+    def _ask(self, words: list[str], env: dict[str, str]) -> None:
+        said = b""
+        with contextlib.suppress(OSError, ValueError, subprocess.SubprocessError):
+            done = subprocess.run(
+                startable(words, env),
+                env=env,
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                timeout=_PATIENCE_S,
+                check=False,
+                creationflags=APART,
+            )
+            said = next((data for data in (done.stdout, done.stderr) if data.strip()), b"")
+        self._loop.tell(lambda: self._told(said[:_LIMIT].decode("utf-8", "replace")))
+
+    def close(self) -> None:
+        """It is not wanted any more. It ends by itself, or with its holder."""
+        self._told = lambda _: None

@@ -70,7 +70,7 @@ class Viewers:
         def done() -> None:
             unsent[0] -= len(data)
 
-        self._loop.write(descriptor, data, done)
+        self._loop.write(self._connections[descriptor][0], data, done)
 
     def _read(self, descriptor: int) -> None:
         try:

@@ -102,7 +102,11 @@ def _open_to_others(path: str) -> bool:
 def terminal(_home: Home) -> Iterator[Finding]:
     """Say whether there is a tmux: panes can be claimed, and sessions can be shown in it."""
     if sys.platform == "win32":
-        yield Finding("tmux", "note", "there is none on Windows, nor are there sessions: use osrc in WSL for those")
+        yield Finding(
+            "tmux",
+            "note",
+            "there is none on Windows: sessions there speak a protocol or have a console; in WSL there is tmux",
+        )
     elif (found := shutil.which("tmux")) is not None:
         yield Finding("tmux", "ok", found)
     else:

@@ -8,7 +8,7 @@ import click
 
 from ..errors import CliError
 from ..looking import named, newest
-from ..options import Command, Globals, task_options
+from ..options import Command, Globals, check_options, task_options
 from ..output import say
 from ..place import current_folder
 from ..reach import Reach
@@ -23,6 +23,7 @@ _RECENT = 200
 @click.command("continue", cls=Command)
 @click.argument("words", metavar="[JOB|SESSION] TASK", nargs=-1)
 @click.option("--bg", "background", is_flag=True, help="Detach: print the job's id and return.")
+@check_options
 @task_options
 @click.pass_obj
 def again(options: Globals, /, words: tuple[str, ...], background: bool, **flags: Any) -> int:  # noqa: ANN401 - click's values

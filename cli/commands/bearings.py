@@ -1,16 +1,18 @@
-"""``osrc bearings`` and ``osrc rundown``: all work in four sections, from the last picture or a fresh one."""
+"""``osrc bearings``, ``osrc rundown`` and ``osrc dash``: all work in four sections, as last drawn, afresh, or live."""
 
 from __future__ import annotations
 
 import os
+import sys
 import time
 from typing import Any
 
 import click
 
+from .. import exit_codes
 from ..errors import SupervisorLostError, from_refusal
-from ..options import Command, Globals
-from ..output import answer, answer_json
+from ..options import Command, Duration, Globals
+from ..output import answer, answer_json, flush, is_terminal, terminal_height, terminal_width
 from ..reach import Reach
 from ..render.bearings import bearings_lines
 
@@ -38,9 +40,59 @@ def rundown(options: Globals) -> None:
     """
     reach = Reach(options)
     try:
-        _print(options, _asked(reach) or _fresh(reach))
+        _print(options, drawn(reach))
     finally:
         reach.close()
+
+
+def drawn(reach: Reach) -> dict[str, Any]:
+    """Return the picture, drawn now: by the supervisor where one runs. Starts nothing."""
+    return _asked(reach) or _fresh(reach)
+
+
+@click.command(cls=Command)
+@click.option("--every", type=Duration(), metavar="S", default=2.0, show_default=True, help="Seconds between looks.")
+@click.option("--for", "bound", metavar="S", type=Duration(zero=True), help="Look no longer than this.")
+@click.pass_obj
+def dash(options: Globals, every: float, bound: float | None) -> int:
+    """Show all work live, in the sections of osrc rundown. On a terminal it is drawn anew; elsewhere at each change.
+
+    With --json one object a line, at each look. Starts nothing. Ctrl-C ends it; with --for it ends by itself.
+    """
+    reach = Reach(options)
+    deadline = None if bound is None else time.monotonic() + bound
+    told: list[str] = []
+    try:
+        while True:
+            told = _frame(options, drawn(reach), told)
+            wait = every if deadline is None else min(every, deadline - time.monotonic())
+            if wait <= 0:
+                return exit_codes.DONE
+            time.sleep(wait)
+    finally:
+        reach.close()
+
+
+def _frame(options: Globals, picture: dict[str, Any], told: list[str]) -> list[str]:
+    """Show one look; return its lines without ages, by which a change is known."""
+    if options.json:
+        _print(options, picture)
+        flush()
+        return told
+    now = time.time()
+    if is_terminal(sys.stdout):
+        width, height = terminal_width(1), terminal_height()
+        lines = [line[:width] for line in bearings_lines(picture, now)]
+        if len(lines) >= height:
+            lines = [*lines[: max(1, height - 2)], "..."]
+        answer("\x1b[H\x1b[2J" + "\n".join(lines), styled=True)
+        flush()
+        return told
+    stands = bearings_lines({**picture, "captured_at": now}, now, ages=False)
+    if stands != told:
+        answer("\n".join(bearings_lines(picture, now)) + "\n")
+        flush()
+    return stands
 
 
 def _asked(reach: Reach) -> dict[str, Any] | None:

@@ -59,22 +59,25 @@ def best_of(options: Globals, /, words: tuple[str, ...], **flags: Any) -> int:  
         if flags["resume"] is not None:
             if words:
                 raise click.UsageError("--resume GID goes on with tries that have a task: give none.")
-            folder, record = _known(reach, flags["resume"])
+            folder, record = known(reach, flags["resume"])
         else:
-            folder, record = _begun(options, reach, words, flags)
+            number, task = _words(words, flags)
+            folder, record = begin(options, reach, number, task, {**flags, "rubric": _rubric(flags["rubric"])})
             if flags["dry_run"]:
                 return exit_codes.DONE
-        return _finish(options, reach, folder, record)
+        return _show(options, decide(options, reach, folder, record))
     finally:
         reach.close()
 
 
-def _begun(options: Globals, reach: Reach, words: tuple[str, ...], flags: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-    """Have the tries taken; return their folder and record. Raises CliError."""
+def begin(options: Globals, reach: Reach, number: int, task: str, flags: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    """Have ``number`` tries taken; return their folder and record. Raises CliError.
+
+    ``flags``: those of a work command, and check, check_timeout, may_change_check, judge and rubric (its text).
+    """
     from ...actors.best_of import keep_tries, plan_tries  # noqa: PLC0415 - it loads the whole product
     from ...messages.refusals import Refused  # noqa: PLC0415 - as above
 
-    number, task = _words(words, flags)
     models = [part.strip() for part in (flags["model"] or "").split(",") if part.strip()] or [None]
     common = job_request(options, flags["verb"], "", {**flags, "model": None, "worktree": True})
     del common["task"]
@@ -84,7 +87,8 @@ def _begun(options: Globals, reach: Reach, words: tuple[str, ...], flags: dict[s
     terms = {key: flags[key] for key in ("check", "judge", "may_change_check", "allow_green")} | {
         "check_timeout_s": flags["check_timeout"]
     }
-    terms |= {"rubric": _rubric(flags["rubric"]), "task": task[: 64 * 1024], "judged": _judged(flags)}
+    judged = bool(flags["judge"] or flags["rubric"])
+    terms |= {"rubric": flags["rubric"] or "", "task": task[: 64 * 1024], "judged": judged}
     record = plan_tries(folder, folder_of(flags["cwd"]), terms)
     if isinstance(record, Refused):
         raise from_refusal(record.model_dump())
@@ -95,8 +99,7 @@ def _begun(options: Globals, reach: Reach, words: tuple[str, ...], flags: dict[s
     if flags["dry_run"]:
         _planned(options, record, [one["label"] for one in made])
         return folder, record
-    os.environ["OSRC_WORKTREE_BASE"] = record["base"]  # all of them begin at one commit
-    common["environment"] = environment()
+    common["environment"] = environment(OSRC_WORKTREE_BASE=record["base"])  # all of them begin at one commit
     keep_tries(folder, record)  # first: tries that nobody could judge must not run
     if record["check"]:
         _look_at_check(options, folder, record)
@@ -143,17 +146,14 @@ def _words(words: tuple[str, ...], flags: dict[str, Any]) -> tuple[int, str]:
     return int(words[0]), read_task(words[1:], flags["task_file"])
 
 
-def _judged(flags: dict[str, Any]) -> bool:
-    return bool(flags["judge"] or flags["rubric"])
-
-
 def _rubric(path: str | None) -> str:
     if path is None:
         return ""
     return read_task((), path)[: 64 * 1024]
 
 
-def _known(reach: Reach, word: str) -> tuple[str, dict[str, Any]]:
+def known(reach: Reach, word: str) -> tuple[str, dict[str, Any]]:
+    """Return the folder and record of tries that there are. Raises CliError."""
     from ...actors.best_of import load_tries  # noqa: PLC0415 - as above
 
     name = str(groups.one_group(reach, word)["group_id"])
@@ -167,7 +167,28 @@ def _known(reach: Reach, word: str) -> tuple[str, dict[str, Any]]:
 # --- judging
 
 
-def _finish(options: Globals, reach: Reach, folder: str, record: dict[str, Any]) -> int:
+class Choice:
+    """Which of several tries it is, and why."""
+
+    def __init__(self, record: dict[str, Any], group: Group, tries: Sequence[Try]) -> None:
+        """Begin with none chosen."""
+        self.record = record
+        self.group = group
+        self.tries = tries
+        self.winner: Try | None = None
+        self.why = ""
+        self.judge: dict[str, Any] | None = None
+        self.sure = True
+        """False where a judge was to choose, and did not."""
+
+    def made(self, winner: Try | None, why: str) -> Choice:
+        """Keep which one it is; return the choice."""
+        self.winner, self.why = winner, why
+        return self
+
+
+def decide(options: Globals, reach: Reach, folder: str, record: dict[str, Any]) -> Choice:
+    """Wait for all tries, have them judged, and return which one it is. Raises CliError."""
     from ...actors.best_of import least, weigh  # noqa: PLC0415 - as above
 
     group_id = str(record["group_id"])
@@ -180,13 +201,14 @@ def _finish(options: Globals, reach: Reach, folder: str, record: dict[str, Any])
         raise
     crewing.tell_outcomes(reach, ((one.candidate.job_id, one.check) for one in tries))
     good = [one for one in tries if one.verdict in _WINS]
+    choice = Choice(record, group, tries)
     if not good:
-        return _show(options, record, group, tries, None, "no try can win", None)
+        return choice.made(None, "no try can win")
     if len(good) == 1 and record.get("check"):
-        return _show(options, record, group, tries, good[0], "the only one that can win", None)
+        return choice.made(good[0], "the only one that can win")
     if not record.get("judged"):
-        return _show(options, record, group, tries, least(good), "the smallest change that passes", None)
-    return _by_judge(options, reach, record, group, tries, good)
+        return choice.made(least(good), "the smallest change that passes")
+    return _by_judge(options, reach, choice, good)
 
 
 def _said(line: str) -> None:
@@ -197,17 +219,11 @@ def _nothing(_line: str) -> None:
     return
 
 
-def _by_judge(  # noqa: PLR0913, PLR0917  what a judge is shown, and what is shown of it
-    options: Globals,
-    reach: Reach,
-    record: dict[str, Any],
-    group: Group,
-    tries: Sequence[Try],
-    good: list[Try],
-) -> int:
+def _by_judge(options: Globals, reach: Reach, choice: Choice, good: list[Try]) -> Choice:
     from ...actors.best_of import least  # noqa: PLC0415 - as above
     from ...lanes.advice.opinions import read_ruling, rubric_prompt  # noqa: PLC0415 - as above
 
+    record, group = choice.record, choice.group
     mark = os.urandom(8).hex()
     places = list(range(len(good)))
     if int(mark[0], 16) % 2:
@@ -215,24 +231,23 @@ def _by_judge(  # noqa: PLR0913, PLR0917  what a judge is shown, and what is sho
     said = {str(job["job_id"]): crewing.answer_of(job) for job in group["jobs"]}
     shown = [(place, said.get(good[place].candidate.job_id, ""), good[place].diff) for place in places]
     prompt = rubric_prompt(str(record["task"]), str(record["rubric"]), shown, mark)
-    judge: dict[str, Any] | None = None
     try:
         word, lane = _judge(options, record, group)
         request = crewing.request_of(options, "run", prompt, model=word, lane=lane, cwd=record["cwd"])
         job = crewing.run_job(reach, request)
         ruling = read_ruling(crewing.answer_of(job), mark, places)
-        judge = {key: job.get(key) for key in ("job_id", "lane", "state")} | {"model": crewing.model_of(job)}
+        choice.judge = {key: job.get(key) for key in ("job_id", "lane", "state")} | {"model": crewing.model_of(job)}
         why = "it made no ruling" if ruling is None else one_line(ruling.answer, 500)
     except CliError as error:
         ruling, why = None, error.message
     if ruling is not None and ruling.choice == "none":
-        return _show(options, record, group, tries, None, f"the judge takes none: {why}", judge)
+        return choice.made(None, f"the judge takes none: {why}")
     if ruling is not None and isinstance(ruling.choice, int):
-        return _show(options, record, group, tries, good[ruling.choice], f"the judge's choice: {why}", judge)
+        return choice.made(good[ruling.choice], f"the judge's choice: {why}")
     if not record.get("check"):
-        return _show(options, record, group, tries, None, f"no judge decided: {why}", judge)
-    reason = f"the smallest change that passes, for no judge decided: {why}"
-    return _show(options, record, group, tries, least(good), reason, judge, sure=False)
+        return choice.made(None, f"no judge decided: {why}")
+    choice.sure = False
+    return choice.made(least(good), f"the smallest change that passes, for no judge decided: {why}")
 
 
 def _judge(options: Globals, record: dict[str, Any], group: Group) -> tuple[str | None, str | None]:
@@ -248,33 +263,30 @@ def _judge(options: Globals, record: dict[str, Any], group: Group) -> tuple[str 
     return (None if one.model is None else one.word), one.lane
 
 
-def _show(  # noqa: PLR0913, PLR0917  the parts of an answer
-    options: Globals,
-    record: dict[str, Any],
-    group: Group,
-    tries: Sequence[Try],
-    winner: Try | None,
-    why: str,
-    judge: dict[str, Any] | None,
-    *,
-    sure: bool = True,
-) -> int:
+def facts(choice: Choice) -> dict[str, Any]:
+    """Return what became of all tries, as ``--json`` has it."""
+    record, winner = choice.record, choice.winner
+    named = None if winner is None else _row(winner)
+    said = {"group_id": record["group_id"], "base": record["base"], "winner": named, "why": choice.why}
+    rows = [_row(one) for one in choice.tries]
+    return {**said, "judge": choice.judge, "tries": rows, "summary": choice.group["summary"]}
+
+
+def _show(options: Globals, choice: Choice) -> int:
+    winner, record = choice.winner, choice.record
     branch = None if winner is None else winner.candidate.branch
     if options.json:
-        rows = [_row(one) for one in tries]
-        named = None if winner is None else _row(winner)
-        facts = {"group_id": record["group_id"], "base": record["base"], "winner": named, "why": why, "judge": judge}
-        answer_json({**facts, "tries": rows, "summary": group["summary"]})
+        answer_json(facts(choice))
     else:
         if branch is not None:
             answer(branch)
         if not options.quiet:
             label = "" if winner is None else f"{winner.candidate.label}: "
-            say(f"{label}{why}")
+            say(f"{label}{choice.why}")
             say(f"take it: git merge --squash {branch}" if branch else f"look: osrc fanout status {record['group_id']}")
     if winner is None:
         return exit_codes.REFUSED
-    return exit_codes.DONE if sure else exit_codes.UNVERIFIED
+    return exit_codes.DONE if choice.sure else exit_codes.UNVERIFIED
 
 
 def _row(one: Try) -> dict[str, Any]:

@@ -8,10 +8,10 @@ import click
 
 from .. import exit_codes
 from ..errors import CliError
-from ..options import Command, Globals, task_options
+from ..options import Command, Globals, check_options, task_options
 from ..output import answer, answer_json, flush, say
 from ..reach import Reach
-from ..render.plan import banner, disclosure, plan_lines
+from ..render.plan import banner, disclosure, plan_lines, would_begin
 from ..submit import Reply, job_request, submit
 from ..task import read_task
 from ..unwatched import supervise
@@ -21,6 +21,7 @@ _VERBS = ("run", "explore", "research", "edit", "yolo")
 
 @click.command(cls=Command)
 @click.argument("words", metavar="[VERB] TASK", nargs=-1)
+@check_options
 @task_options
 @click.pass_obj
 def bg(options: Globals, /, words: tuple[str, ...], **flags: Any) -> int:  # noqa: ANN401 - click's values
@@ -81,11 +82,11 @@ def _stay(reach: Reach, job_id: str) -> None:
 
 
 def show_plan(options: Globals, reply: Reply) -> int:
-    """Print a dry run's plan; exit code 1 where the gate would refuse it."""
+    """Print a dry run's plan; exit code 1 where the gate or the budget would refuse it."""
     plan = reply.get("plan") or {}
     if options.json:
         answer_json({"plan": plan})
     else:
         for line in plan_lines(plan):
             answer(line)
-    return 0 if plan.get("gate_open", True) else exit_codes.REFUSED
+    return 0 if would_begin(plan) else exit_codes.REFUSED

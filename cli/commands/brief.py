@@ -48,6 +48,8 @@ def glance(options: Globals) -> tuple[dict[str, Any], list[str]]:
 
     now, root = time.time(), home_root(os.environ, options.home)
     told, marks, notes = _store(root, now)
+    mode, unread = _mode(options)
+    notes += [unread] if unread else []
     line, oldest = min(number("conserve_threshold", CONSERVE_PERCENT) / 100, 1.0), max_age_s()
     here = lanes_here(os.environ)
     given = number("cc_pressure", -1.0)
@@ -69,8 +71,9 @@ def glance(options: Globals) -> tuple[dict[str, Any], list[str]]:
             "lane": advice.lane,
             "why": advice.why,
         },
-        "mode": _mode(options),
+        "mode": mode,
         "work": _work(root),
+        "notes": notes,
     }, notes
 
 
@@ -85,7 +88,7 @@ def _store(root: str, now: float) -> tuple[list[Any], list[dict[str, Any]], list
         with Reader(f"{root}/state.db") as reader:
             return known(reader, root, now), [mark_object(one) for one in marks(reader, now)], list(reader.notes)
     except StateError as error:
-        return [], [], [error.message]
+        return [], [], [f"{error.message}; {error.hint}" if error.hint else error.message]
 
 
 def _work(root: str) -> dict[str, Any] | None:
@@ -96,10 +99,11 @@ def _work(root: str) -> dict[str, Any] | None:
     return {key: picture.get(key) for key in ("pulse", "captured_at")} if picture is not None else None
 
 
-def _mode(options: Globals) -> str | None:
-    from ...state.driving_mode import read_mode  # noqa: PLC0415 - not for the help
+def _mode(options: Globals) -> tuple[str | None, str | None]:
+    """Return the driving mode, and what is to be said of the file that should hold one and does not."""
+    from ...state.driving_mode import seen_mode  # noqa: PLC0415 - not for the help
 
-    return read_mode(full_home(os.environ, options.home))
+    return seen_mode(full_home(os.environ, options.home))
 
 
 def glance_lines(shown: dict[str, Any], now: float) -> list[str]:

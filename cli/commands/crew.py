@@ -76,23 +76,32 @@ def _start(options: Globals, flags: dict[str, Any], tasks: tuple[str, ...]) -> i
         raise refuse_unusable(bad, 0)
     common = job_request(options, flags["verb"], "", {**flags, "worktree": True})
     del common["task"]
-    group_id = new_group_id()
     reach = Reach(options)
     if flags["dry_run"]:
         request = {"common": common, "members": made, "refused": [], "most": flags["most"], "skip_refused": False}
         return show_planned(options, submit_group(reach, request, dry_run=True))
+    found = begin(reach, common, made, flags)
+    if not options.json:
+        answer(found.folder.name)
+        flush()
+    return _finish(options, reach, found)
+
+
+def begin(reach: Reach, common: dict[str, Any], made: list[dict[str, Any]], flags: dict[str, Any]) -> Crew:
+    """Return a crew whose jobs were taken, once its check was seen on the base. Raises CliError.
+
+    ``common`` and ``made`` are the jobs, as ``crewing.take_group`` has them; ``flags`` the command's check,
+    check_timeout, red, may_change_check, integrate and most.
+    """
+    group_id = new_group_id()
     found = _begun(reach, group_id, common, flags, made)
-    os.environ["OSRC_WORKTREE_BASE"] = found.kept["base"]  # all of them begin where the crew does
-    common["environment"] = environment()
+    common["environment"] = environment(OSRC_WORKTREE_BASE=found.kept["base"])  # all of them begin where the crew does
     try:
         crewing.take_group(reach, common, made, flags["most"], group_id)
     except CliError:
         _forget(found)
         raise
-    if not options.json:
-        answer(group_id)
-        flush()
-    return _finish(options, reach, found)
+    return found
 
 
 def _begun(
@@ -146,7 +155,7 @@ def _forget(found: Crew) -> None:
 def resume(options: Globals, group_id: str) -> int:
     """Wait for a crew's members, then bring together what was not yet. Nothing is judged twice."""
     reach = Reach(options)
-    return _finish(options, reach, _of(reach, group_id))
+    return _finish(options, reach, known(reach, group_id))
 
 
 @crew.command("status", cls=Command)
@@ -155,11 +164,12 @@ def resume(options: Globals, group_id: str) -> int:
 def status(options: Globals, group_id: str) -> None:
     """What became of each member's work so far. Nothing is started for it."""
     reach = Reach(options)
-    found = _of(reach, group_id)
+    found = known(reach, group_id)
     _show(options, found, groups.fresh(reach, groups.one_group(reach, found.folder.name)))
 
 
-def _of(reach: Reach, word: str) -> Crew:
+def known(reach: Reach, word: str) -> Crew:
+    """Return the crew that an id, a prefix of it or a label names. Raises CliError."""
     from ...actors.crew_run import Crew as Made  # noqa: PLC0415 - as above
 
     name = str(groups.one_group(reach, word)["group_id"])
@@ -171,7 +181,16 @@ def _of(reach: Reach, word: str) -> Crew:
 
 @heard()
 def _finish(options: Globals, reach: Reach, found: Crew) -> int:
-    """Wait, integrate, bring home, print."""
+    try:
+        found, group = finish(options, reach, found)
+    finally:
+        reach.close()
+    _show(options, found, group)
+    return _exit_code(found, group)
+
+
+def finish(options: Globals, reach: Reach, found: Crew) -> tuple[Crew, Group]:
+    """Wait for a crew's members, bring their work together and home; return how it is then. Raises CliError."""
     from ...actors.crew_run import Crew as Made  # noqa: PLC0415 - as above
     from ...actors.crew_run import alone, words_of  # noqa: PLC0415 - as above
 
@@ -195,10 +214,7 @@ def _finish(options: Globals, reach: Reach, found: Crew) -> int:
     except KeyboardInterrupt:
         say(f"what runs goes on; osrc crew resume {group_id} brings it together, osrc fanout cancel {group_id} ends it")
         raise
-    finally:
-        reach.close()
-    _show(options, found, group)
-    return _exit_code(found, group)
+    return found, group
 
 
 def _said(line: str) -> None:
@@ -209,11 +225,16 @@ def _nothing(_line: str) -> None:
     return
 
 
+def facts(found: Crew, group: Group) -> dict[str, Any]:
+    """Return what became of a crew so far, as ``--json`` has it."""
+    shown = ("group_id", "check", "base", "home_branch", "branch", "head", "baseline", "members", "landed", "why")
+    return {**{key: found.kept.get(key) for key in shown}, "summary": group["summary"]}
+
+
 def _show(options: Globals, found: Crew, group: Group) -> None:
     kept = found.kept
     if options.json:
-        shown = ("group_id", "check", "base", "home_branch", "branch", "head", "baseline", "members", "landed", "why")
-        answer_json({**{key: kept.get(key) for key in shown}, "summary": group["summary"]})
+        answer_json(facts(found, group))
         return
     rows = kept["members"]
     good = sum(row["verdict"] == "kept" for row in rows)

@@ -9,16 +9,18 @@ from typing import Any, Literal
 
 import click
 
-from ..completing import complete_job
+from ..completing import complete_either, complete_job
 from ..discreet import discreet
 from ..errors import CliError
 from ..following import read_result, terminal
+from ..groups import Group, either
 from ..looking import Job, named, verdict_due
 from ..options import Command, Globals
 from ..output import answer, answer_json, say
 from ..postmortem import classify as judge
 from ..preferences import number
 from ..reach import Reach
+from ..render.group import counts
 from ..render.lines import acts, attempt_lines, cost_words, token_words, words_for
 from ..render.plain import one_line
 from ..tailing import tail
@@ -28,14 +30,20 @@ _ERROR_LINES = 5
 
 
 @click.command(cls=Command)
-@click.argument("job_id", metavar="ID", shell_complete=complete_job)
+@click.argument("job_id", metavar="ID", shell_complete=complete_either)
 @click.pass_obj
 def explain(options: Globals, job_id: str) -> None:
     """Say why a job is in the state it is in: what was asked, what was seen, the verdict.
 
     Next: osrc result ID and osrc logs ID show what it said; osrc classify ID whether that can be used.
+
+    Of a group (fanout-...) each member's state and verdict are told.
     """
-    job = named(Reach(options), (job_id,))[0]
+    jobs, group = either(Reach(options), job_id)
+    if group is not None:
+        _explain_group(options, group)
+        return
+    job = jobs[0]
     label, why = _judged(job)
     meaning = words_for(str(job.get("state")))
     if verdict_due(job):
@@ -107,6 +115,32 @@ def classify(options: Globals, job_id: str) -> None:
         answer_json({"job_id": identifier, "label": label, "reason": why})
     else:
         answer(f"{label}\t{why}")
+
+
+def _explain_group(options: Globals, group: Group) -> None:
+    """Print a group, and the verdict on each member."""
+    rows = []
+    for job in group["jobs"]:
+        label, why = _judged(job)
+        state = str(job.get("state"))
+        row = {"job_id": job.get("job_id"), "label": job.get("label"), "state": state, "meaning": words_for(state)}
+        due = verdict_due(job)
+        row["verdict"] = {"label": label, "reason": "verdict-due" if due else why}
+        rows.append(row | {"reason": job.get("reason"), "note": job.get("note")})
+    refused = list(group.get("refused") or ())
+    if options.json:
+        kept = {key: group.get(key) for key in ("group_id", "label", "state", "summary")}
+        answer_json({**kept, "members": rows, "refused": refused})
+        return
+    answer(f"{'group:':<10} {group['group_id']}")
+    answer(f"{'state:':<10} {group.get('state')} ({counts(group)})")
+    for row in rows:
+        why = row["reason"] or row["note"]
+        said = f"{row['label'] or row['job_id']}: {row['state']} ({row['meaning']}); {row['verdict']['label']}"
+        answer(f"{'member:':<10} {one_line(said + (f': {why}' if why else ''), 400)}")
+        answer(f"{'':<10} osrc explain {row['job_id']}")
+    for one in refused:
+        answer(f"{'refused:':<10} {one_line(str(one.get('label')), 80)}: {one_line(str(one.get('message')), 400)}")
 
 
 def _judged(job: Job) -> tuple[str, str]:

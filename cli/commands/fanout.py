@@ -14,12 +14,13 @@ from .. import exit_codes, groups
 from ..fanout_sources import members, refuse_unusable
 from ..groups import Group
 from ..interrupts import heard
-from ..options import Command, Duration, Globals, Whole, task_options
+from ..options import Command, Duration, Globals, Whole, check_options, task_options
 from ..options import Group as GroupCommand
 from ..output import answer, answer_json, flush, is_terminal, may_colour, say, terminal_width
 from ..reach import Reach
 from ..render.group import GroupDisplay, counts, group_lines, group_table
 from ..render.plain import one_line
+from ..render.plan import would_begin
 from ..submit import job_request
 from ..submit_group import submit_group
 from ..task import checked, read_task
@@ -89,6 +90,7 @@ def member_options(function: Callable[..., Any]) -> Callable[..., Any]:
 @click.option("--verb", type=click.Choice(VERBS), default="run", help="What members may do (default: run).")
 @click.option("--skip-refused", is_flag=True, help="Start the others where some members are refused.")
 @click.option("--wait", "waits", is_flag=True, help="Wait for the end of all, as fanout wait does.")
+@check_options
 @task_options
 @click.pass_context
 def fanout(context: click.Context, /, **flags: Any) -> int | None:  # noqa: ANN401 - click's values
@@ -134,7 +136,7 @@ def _start(options: Globals, flags: dict[str, Any], tasks: tuple[str, ...]) -> i
     reply = submit_group(reach, request, dry_run=flags["dry_run"])
     if reply.get("kind") == "group_planned":
         return show_planned(options, reply)
-    return _accepted(options, reach, dict(reply["group"]), waits=flags["waits"])
+    return accepted(options, reach, dict(reply["group"]), waits=flags["waits"])
 
 
 def shared_task(flags: dict[str, Any]) -> str:
@@ -147,21 +149,26 @@ def shared_task(flags: dict[str, Any]) -> str:
 
 
 def show_planned(options: Globals, reply: dict[str, Any]) -> int:
-    """Print what a group would be; exit code 1 where a member is refused."""
+    """Print what a group would be; exit code 1 where a member is refused, or would be by the gate or the budget."""
     refused = list(reply.get("refused") or ())
+    plans = [one["plan"] for one in reply.get("members") or ()]
     if options.json:
         answer_json({"members": reply.get("members"), "refused": refused})
     else:
         for one in reply.get("members") or ():
             plan = one["plan"]
             answer(f"{one['label']}: {plan['lane']} {plan['model'] or 'default'} ({plan['posture']}; {plan['cost']})")
+            if not would_begin(plan):
+                why = f"the budget has no room: {plan['budget']}" if plan.get("budget") else str(plan["gate"])
+                answer(f"{one['label']}: REFUSED: {one_line(why, 300)}")
         for one in refused:
             answer(f"{one['label']}: REFUSED: {one_line(str(one['message']), 300)}")
-    return exit_codes.REFUSED if refused else exit_codes.DONE
+    return exit_codes.DONE if not refused and all(map(would_begin, plans)) else exit_codes.REFUSED
 
 
 @heard()
-def _accepted(options: Globals, reach: Reach, group: Group, *, waits: bool) -> int:
+def accepted(options: Globals, reach: Reach, group: Group, *, waits: bool) -> int:
+    """Print a group that was taken, and with ``waits`` wait for its end; return the exit code."""
     group_id = str(group["group_id"])
     if options.json and not waits:
         answer_json(group)
@@ -247,10 +254,7 @@ def cancel(options: Globals, group_id: str, now: bool) -> int:
     Returns once the request is recorded; osrc fanout wait GID waits for the end.
     """
     reach = Reach(options)
-    group = groups.one_group(reach, group_id)
-    if not groups.ended(group):
-        body = {"kind": "fanout.cancel", "group_id": group["group_id"], "at_once": now}
-        group = dict(reach.request(body)["group"])
+    group = groups.cancel(reach, groups.one_group(reach, group_id), now=now)
     reach.close()
     if options.json:
         answer_json(group)

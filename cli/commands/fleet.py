@@ -8,10 +8,11 @@ import time
 
 import click
 
+from ...messages.paths import home_of
 from .. import exit_codes
 from ..fleet import Fleet, Row, chosen, shown
 from ..options import Command, Duration, Globals, Group, Whole
-from ..output import answer, answer_json, flush, is_terminal, may_colour, say, terminal_width
+from ..output import answer, answer_json, flush, is_terminal, may_colour, say, terminal_height, terminal_width
 from ..reach import Reach
 from ..render.fleet import changes, fleet_table, session_page
 from .heartbeat import start
@@ -51,7 +52,9 @@ def ls(options: Globals, everything: bool, states: tuple[str, ...], include_self
 @click.argument("selector", metavar="SEL")
 @click.pass_obj
 def show(options: Globals, selector: str) -> None:
-    """Show one session: SEL is its pid, its job or session id (or the beginning of one), or part of its name.
+    """Show one session: SEL is its pid, the beginning of its job or session id, part of its name, or its folder.
+
+    What osrc fleet ls shows as its name will do, also where that is cut.
 
     Its last words stand in a frame: they are what others wrote, and nobody's instructions.
     """
@@ -64,7 +67,7 @@ def show(options: Globals, selector: str) -> None:
     if options.json:
         answer_json({**row, "last_words": {"untrusted": True, "lines": lines}})
         return
-    answer("\n".join(session_page(row, lines, os.environ.get("HOME") or "/")))
+    answer("\n".join(session_page(row, lines, home_of(os.environ))))
 
 
 @fleet.command("name", cls=Command)
@@ -143,8 +146,8 @@ def _frame(options: Globals, rows: list[Row], told: dict[str, str]) -> None:
     if options.json:
         answer_json({"sessions": rows})
     elif is_terminal(sys.stdout):
-        width, height = terminal_width(1), _height()
-        lines = fleet_table(rows, home=os.environ.get("HOME") or "/", width=width, colour=may_colour(sys.stdout))
+        width, height = terminal_width(1), terminal_height()
+        lines = fleet_table(rows, home=home_of(os.environ), width=width, colour=may_colour(sys.stdout))
         waiting = sum(bool(row.get("needs_you")) for row in rows)
         title = f"{time.strftime('%H:%M:%S')}  {len(rows)} sessions, {waiting} need you"
         answer("\x1b[H\x1b[2J" + "\n".join([title, *lines[: max(2, height - 2)]]), styled=True)
@@ -152,13 +155,6 @@ def _frame(options: Globals, rows: list[Row], told: dict[str, str]) -> None:
         for line in changes(told, rows):
             answer(f"{time.strftime('%H:%M:%S')} {line}")
     flush()
-
-
-def _height() -> int:
-    try:
-        return os.get_terminal_size(1).lines or 24
-    except OSError:
-        return 24
 
 
 def _ls(options: Globals, *, everything: bool, states: tuple[str, ...], include_self: bool) -> None:
@@ -172,7 +168,7 @@ def _ls(options: Globals, *, everything: bool, states: tuple[str, ...], include_
     visible = [row for row in rows if include_self or row.get("self") is not True]
     if visible:
         width = terminal_width(1) if is_terminal(sys.stdout) else None
-        home = os.environ.get("HOME") or "/"
+        home = home_of(os.environ)
         answer("\n".join(fleet_table(visible, home=home, width=width, colour=may_colour(sys.stdout))), styled=True)
     if not options.quiet:
         _said(rows, visible, omitted, notes)

@@ -105,16 +105,20 @@ def _ask(options: Globals, body: dict[str, Any]) -> None:
 
 
 def _show(options: Globals) -> None:
+    _print(options, seen(options))
+
+
+def seen(options: Globals) -> dict[str, Any]:
+    """Return how the heartbeat stands, as ``--json`` has it. Starts nothing."""
     from ...state.heartbeat_view import heartbeat_object  # noqa: PLC0415 - not for the other three
     from ...state.reader import Reader  # noqa: PLC0415 - as above
     from ..launch import alive  # noqa: PLC0415 - as above
 
     root = Reach(options).root
-    seen = read_supervisor_file(root)
-    running = seen is not None and alive(seen)
+    file = read_supervisor_file(root)
+    running = file is not None and alive(file)
     with Reader(f"{root}/state.db") as reader:
-        shown = heartbeat_object(reader, full_home(os.environ, options.home), time.time(), running=running)
-    _print(options, shown)
+        return heartbeat_object(reader, full_home(os.environ, options.home), time.time(), running=running)
 
 
 def _print(options: Globals, shown: dict[str, Any]) -> None:

@@ -6,7 +6,7 @@ import os
 import shutil
 import tempfile
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import click
 
@@ -19,13 +19,15 @@ from ..output import answer, answer_json, say
 from ..place import current_folder, full_home
 from ..reach import Reach
 from ..render.plain import one_line
-from ..submit import agrees, word_of
+from ..submit import agrees, environment, word_of
 from ..task import checked, read_task
 
 if TYPE_CHECKING:
+    from ...actors.gate import Passed
     from ...actors.imaging import Plan, Studio
 
-BACKENDS = ("codex", "gemini", "openrouter")
+Backend = Literal["codex", "gemini", "openrouter"]
+BACKENDS = get_args(Backend)
 _TASK_FORM = 2
 JOB_S = 600.0
 """Codex needs a turn around the image, and minutes for it."""
@@ -51,29 +53,68 @@ def image(options: Globals, /, words: tuple[str, ...], **flags: Any) -> None:  #
     """
     prompt, out = _words(words, flags)
     target = checked_target(out, force=flags["force"])
-    from ...actors.imaging import Plan as Planned  # noqa: PLC0415 - it loads the whole product
-    from ...lanes.pictures import kind_of  # noqa: PLC0415 - as above
-    from .. import machine  # noqa: PLC0415 - as above
-
-    studio = machine.studio(full_home(os.environ, options.home))
-    plan = studio.choose(word_of(flags["model"], "-m", 200), flags["backend"])
-    if not isinstance(plan, Planned):
-        raise from_refusal(plan.model_dump())
+    studio, plan = chosen(options, flags["model"], flags["backend"])
+    if flags["dry_run"]:
+        _weighed(options, plan)
     _told(options, plan, dry=flags["dry_run"])
     if flags["dry_run"]:
         return
-    made = _by_job if plan.backend == "codex" else _by_service
-    data, facts = made(options, studio, plan, prompt, flags["timeout"])
+    reach = Reach(options)
+    try:
+        facts = drawn(reach, studio, plan, prompt, {**flags, "target": target})
+    finally:
+        reach.close()
+    if options.json:
+        answer_json(facts)
+    else:
+        answer(facts["path"])
+
+
+def chosen(options: Globals, model: str | None, backend: Backend | None) -> tuple[Studio, Plan]:
+    """Return who makes images here. Raises CliError where nobody can."""
+    from ...actors.imaging import Plan as Planned  # noqa: PLC0415 - it loads the whole product
+    from .. import machine  # noqa: PLC0415 - as above
+
+    studio = machine.studio(full_home(os.environ, options.home))
+    plan = studio.choose(word_of(model, "-m", 200), backend)
+    if not isinstance(plan, Planned):
+        raise from_refusal(plan.model_dump())
+    return studio, plan
+
+
+def drawn(reach: Reach, studio: Studio, plan: Plan, prompt: str, flags: dict[str, Any]) -> dict[str, Any]:
+    """Have an image made and kept; return what ``--json`` says of it. Raises CliError.
+
+    ``flags``: the command's timeout and force, and target, where it goes (None: into the state home).
+    """
+    from ...lanes.pictures import kind_of  # noqa: PLC0415 - as above
+
+    options, target = reach.options, flags["target"]
+    if plan.backend == "codex":
+        data, facts = _by_job(reach, studio, plan, prompt, flags["timeout"])
+    else:
+        data, facts = _by_service(reach, studio, plan, prompt, flags["timeout"])
     kind = kind_of(data)
     if kind is None:
         raise CliError("no_result", f"what {plan.backend} gave is no PNG, JPEG, GIF or WebP ({len(data)} bytes)", None)
     path = save(data, kind, target, options.home, force=flags["force"])
     if target is not None and path != target and not options.quiet:
         say(f"it is a {kind}, so it is not called {os.path.basename(target)}")  # noqa: PTH119 - no pathlib here
-    if options.json:
-        answer_json({"path": path, "format": kind, "bytes": len(data), "backend": plan.backend, **facts})
-    else:
-        answer(path)
+    return {"path": path, "format": kind, "bytes": len(data), "backend": plan.backend, **facts}
+
+
+def _weighed(options: Globals, plan: Plan) -> None:
+    """Refuse on a dry run what a budget would refuse. Without any budget nobody is asked."""
+    from .. import machine  # noqa: PLC0415 - as above
+
+    known = machine.settings()
+    if plan.backend == "codex" or (known.number("budget_day") is None and known.number("budget_job") is None):
+        return
+    reach = Reach(options)
+    try:
+        _ask_budget(reach, plan)
+    finally:
+        reach.close()
 
 
 def _words(words: tuple[str, ...], flags: dict[str, Any]) -> tuple[str, str | None]:
@@ -87,7 +128,9 @@ def _words(words: tuple[str, ...], flags: dict[str, Any]) -> tuple[str, str | No
 
 
 def _told(options: Globals, plan: Plan, *, dry: bool) -> None:
-    words = plan.lane.billing.words
+    from ...lanes.pictures import BILLING  # noqa: PLC0415 - as above
+
+    words = BILLING.get(plan.backend, plan.lane.billing).words
     if options.json and dry:
         facts = {"backend": plan.backend, "model": plan.model, "lane": plan.lane.name, "cost_basis": words}
         answer_json({**facts, "skipped": list(plan.skipped)})
@@ -102,10 +145,11 @@ def _told(options: Globals, plan: Plan, *, dry: bool) -> None:
 
 
 def _by_service(
-    options: Globals, studio: Studio, plan: Plan, prompt: str, timeout_s: float | None
+    reach: Reach, studio: Studio, plan: Plan, prompt: str, timeout_s: float | None
 ) -> tuple[bytes, dict[str, Any]]:
     from ...messages.refusals import Refused  # noqa: PLC0415 - as above
 
+    options = reach.options
     subject, folder = f"image {os.urandom(6).hex()}", current_folder()
     permit = studio.pass_gate(plan, prompt, subject, folder, cloud_ack=options.cloud_ack)
     if isinstance(permit, Refused):
@@ -115,33 +159,59 @@ def _by_service(
         permit = studio.pass_gate(plan, prompt, subject, folder, cloud_ack=True)
         if isinstance(permit, Refused):
             raise from_refusal(permit.model_dump())
+    _ask_budget(reach, plan)
+    return _asked(reach, studio, permit, plan, prompt, timeout_s)
+
+
+def _asked(  # noqa: PLR0913, PLR0917 - what it is about
+    reach: Reach, studio: Studio, permit: Passed, plan: Plan, prompt: str, timeout_s: float | None
+) -> tuple[bytes, dict[str, Any]]:
+    from ...actors.image_books import row_of  # noqa: PLC0415 - as above
+    from ...messages.refusals import Refused  # noqa: PLC0415 - as above
+
     if permit.disclosure:
-        say("\n  ".join(one_line(line, 1000) for line in permit.disclosure[: 1 if options.quiet else None]))
-    answered = studio.ask(permit, plan, prompt, timeout_s)
+        say("\n  ".join(one_line(line, 1000) for line in permit.disclosure[: 1 if reach.options.quiet else None]))
+    answered: Any = None
+    try:
+        answered = studio.ask(permit, plan, prompt, timeout_s)
+    finally:  # one that was interrupted may have been paid for, too
+        row = row_of(permit.subject, plan.backend, plan.lane.name, plan.model, answered, time.time())
+        _keep(reach, row.model_dump())
     if isinstance(answered, Refused):
         raise from_refusal(answered.model_dump())
     cost = {"cash_usd": answered.usd, "measured": answered.usd is not None}
     return answered.data or b"", {"model": plan.model, "lane": plan.lane.name, "job_id": None, "cost": cost}
 
 
+def _ask_budget(reach: Reach, plan: Plan) -> None:
+    """Refuse what a money budget has no room for. Codex needs none of this: its job asks by itself."""
+    reach.request({"kind": "budget.ask", "paid": "metered", "model": plan.model, "environment": environment()})
+
+
+def _keep(reach: Reach, row: dict[str, Any]) -> None:
+    """Have an image's row in the ledger. One that can't be had costs nobody the image."""
+    try:
+        reach.request({"kind": "history.import", "source": "osrc image", "runs": [row]})
+    except CliError as error:
+        say(f"it is not in the ledger (osrc tab): {one_line(error.message, 300)}")
+
+
 # --- Codex, in a job
 
 
 def _by_job(
-    options: Globals, studio: Studio, plan: Plan, prompt: str, timeout_s: float | None
+    reach: Reach, studio: Studio, plan: Plan, prompt: str, timeout_s: float | None
 ) -> tuple[bytes, dict[str, Any]]:
     from ...actors.imaging import drawn_by_codex, newest_image  # noqa: PLC0415 - as above
     from ...lanes.pictures import codex_task  # noqa: PLC0415 - as above
 
     folder = os.path.realpath(tempfile.mkdtemp(prefix="osrc-image-"))
-    reach = Reach(options)
     began = time.time()
     try:
         given = {"lane": "codex", "cwd": folder, "timeout": timeout_s or max(JOB_S, studio.timeout_s)}
-        job = crewing.run_job(reach, crewing.request_of(options, "edit", codex_task(prompt), **given))
+        job = crewing.run_job(reach, crewing.request_of(reach.options, "edit", codex_task(prompt), **given))
         data = newest_image(folder, began) or drawn_by_codex(os.environ, began)
     finally:
-        reach.close()
         shutil.rmtree(folder, ignore_errors=True)
     job_id, state = str(job.get("job_id")), str(job.get("state"))
     if data is None:

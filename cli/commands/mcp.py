@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import shlex
 import sys
 
 import click
@@ -13,7 +14,8 @@ from ..errors import CliError
 from ..options import Command, Globals
 from ..output import say
 
-INSTALL = "pip install 'outsourcerer[mcp]'"
+PACKAGE = "mcp>=2.2,<3"
+"""As the extra mcp has it."""
 
 
 @click.command(cls=Command)
@@ -24,7 +26,9 @@ def mcp(options: Globals) -> int:
     The host starts it: give it the command "osrc mcp". Needs the extra mcp: pip install 'outsourcerer[mcp]'.
     """
     if importlib.util.find_spec("mcp") is None:
-        raise CliError("not_installed", "osrc mcp needs the Python package mcp, which is not installed here", INSTALL)
+        # By the package's own name, into this very Python: what else is called outsourcerer is none of ours.
+        help_ = f"{shlex.quote(sys.executable or 'python3')} -m pip install {shlex.quote(PACKAGE)}"
+        raise CliError("not_installed", "osrc mcp needs the Python package mcp, which is not installed here", help_)
     if sys.stdin is None or sys.stdin.isatty():
         say("osrc mcp speaks to an AI host, which starts it itself; Ctrl-C ends it.")
     from ..mcp_server.ancestry import ancestors, inherit_depth  # noqa: PLC0415 - as below

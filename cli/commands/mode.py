@@ -9,7 +9,7 @@ import click
 from ...state import driving_mode as kept
 from ..in_delegate import refuse_delegate
 from ..options import Command, Globals
-from ..output import answer, answer_json
+from ..output import answer, answer_json, say
 from ..place import full_home
 
 _MEANS = {
@@ -36,10 +36,14 @@ def mode(options: Globals, word: str | None) -> None:
         kept.forget_mode(home)
     elif word is not None:
         kept.write_mode(home, kept.word_of(word) or word)
-    now = kept.read_mode(home)
+    now, note = kept.seen_mode(home)
     if options.json:
-        answer_json({"mode": now, "letter": kept.MODES.get(now or ""), "path": str(kept.mode_file(home))})
-    elif now is None:
+        letter = kept.MODES.get(now or "")
+        answer_json({"mode": now, "letter": letter, "path": str(kept.mode_file(home)), "note": note})
+        return
+    if note is not None:
+        say(f"note: {note}")
+    if now is None:
         answer("no driving mode is set: run chooses as always; osrc mode auto|manual|hybrid sets one")
     else:
         answer(f"{now} ({kept.MODES[now]}): {_MEANS[now]}")

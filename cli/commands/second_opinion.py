@@ -11,7 +11,7 @@ from ...messages.vocabulary import Effort
 from .. import crewing, looping, loops
 from ..errors import CliError
 from ..interrupts import heard
-from ..opinion_view import staying
+from ..opinion_view import staying, verdict_of
 from ..options import Command, Duration, Globals
 from ..output import say
 from ..place import full_home
@@ -22,6 +22,7 @@ from ..task import read_task
 
 if TYPE_CHECKING:
     from ...actors.panelling import Bench
+    from ...lanes.advice.contracts import Contract
 
 Seat = dict[str, Any]
 """``messages.loop.Seat`` as plain data."""
@@ -62,8 +63,21 @@ def second_opinion(options: Globals, /, words: tuple[str, ...], **flags: Any) ->
     if flags["judge"] and flags["no_judge"]:
         raise click.UsageError("Give --judge or --no-judge, not both.")
     question = read_task(words, flags["task_file"])
-    _check_contract(flags["contract"])
-    return _Opinion(options, question, flags).run()
+    contract_of(flags["contract"])
+    reach = Reach(options)
+    return staying(options, reach, _Opinion(options, question, flags).begun(reach), detached=flags["detached"])
+
+
+def opinion(
+    options: Globals, reach: Reach, question: str, contract: Contract | None, flags: dict[str, Any]
+) -> dict[str, Any]:
+    """Return what a question comes to; takes as long as the answers do. Raises CliError, click.UsageError.
+
+    ``flags``: the command's models, panel, judge, no_judge, judge_anyway, effort, cwd and timeout.
+    """
+    given = {**flags, "contract": contract.words if contract is not None else None}
+    found = _Opinion(options, question, given).begun(reach)
+    return verdict_of(loops.wait_for(reach, str(found["loop_id"]), None, lambda _loop: None))
 
 
 def _resume(options: Globals, token: str, *, detached: bool) -> int:
@@ -77,11 +91,14 @@ def _resume(options: Globals, token: str, *, detached: bool) -> int:
     return staying(options, reach, found, detached=detached)
 
 
-def _check_contract(words: str | None) -> None:
+def contract_of(words: str | None) -> Contract | None:
+    """Return the contract that words name. Raises click.UsageError."""
     from ...lanes.advice.contracts import ContractError, parse_contract  # noqa: PLC0415 - after the words were checked
 
+    if words is None:
+        return None
     try:
-        parse_contract(words or "json")
+        return parse_contract(words)
     except ContractError as error:
         raise click.UsageError(f"--contract: {error}") from None
 
@@ -96,8 +113,8 @@ class _Opinion:
         self._spares = 0
         """So many of the seats, the last ones, are asked where somebody of the panel could not answer."""
 
-    def run(self) -> int:
-        """Have it asked, and print what stands."""
+    def begun(self, reach: Reach) -> loops.Loop:
+        """Have it asked; return it as the loop that it is."""
         seats = self._seats()
         flags = self._flags
         judging = "never" if flags["no_judge"] else "always" if flags["judge_anyway"] else "differ"
@@ -114,13 +131,12 @@ class _Opinion:
             "terms": {key: value for key, value in terms.items() if value is not None},
             "common": crewing.request_of(self._options, "run", self._question, **shared),
         }
-        reach = Reach(self._options)
         try:
             reply = loops.start(reach, request, dry_run=False)
         except CliError as error:
             raise CliError(error.code, f"{error.message}; nothing was started", error.hint) from None
         looping.told(self._options, reply)
-        return staying(self._options, reach, dict(reply["loop"]), detached=flags["detached"])
+        return dict(reply["loop"])
 
     # --- who is asked
 

@@ -15,7 +15,7 @@ from ..errors import CliError
 from ..options import Command, Duration, Globals, Group, Whole
 from ..output import answer, answer_json, say
 from ..reach import Reach
-from ..render.plan import banner, disclosure, plan_lines
+from ..render.plan import banner, disclosure, plan_lines, would_begin
 from ..render.session import session_table
 from ..session_events import Events
 from ..session_giving import give, see, see_end
@@ -89,7 +89,7 @@ def start(options: Globals, /, words: tuple[str, ...], **flags: Any) -> int:  # 
             answer_json({"plan": plan})
         else:
             answer("\n".join(plan_lines(plan)))
-        return exit_codes.DONE if plan.get("gate_open", True) else exit_codes.REFUSED
+        return exit_codes.DONE if would_begin(plan) else exit_codes.REFUSED
     if leaves := disclosure(plan, short=options.quiet):
         say(leaves)
     if not options.quiet:
@@ -297,6 +297,8 @@ def stop(options: Globals, name: str | None) -> int:
         answer_json({"session": found})
     else:
         answer(f"{found['name']} {found['state']}" + (f" ({found['reason']})" if found.get("reason") else ""))
+    if live(found):
+        say(f"its end was asked for, and not seen within {STOP_S:.0f} s: osrc doctor says what is in the way")
     return exit_codes.UNVERIFIED if live(found) else exit_codes.DONE
 
 

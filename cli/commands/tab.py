@@ -34,10 +34,10 @@ def tab(options: Globals, since: str | None, by: Any, against: str | None, as_cs
     if options.json and as_csv:
         raise CliError("usage", "--json and --csv are two answers", "give one of them")
     begin, rows, total, notes = _spent(options, since, by)
+    savings = _savings(options, total, against)
     if as_csv:
         answer(render.csv_text(by, rows))
         return
-    savings = _savings(options, total, against)
     if options.json:
         answer_json(_object(begin, by, rows, total, savings))
         return
@@ -73,7 +73,7 @@ def _spent(options: Globals, since: str | None, by: Any) -> tuple[float | None, 
 def _savings(options: Globals, total: Any, against: str | None) -> Any:  # noqa: ANN401 - types of modules that are loaded late
     from ..render import tab as render  # noqa: PLC0415 - as above
 
-    if not total.compared_runs:
+    if against is None and not total.compared_runs:
         return None
     return render.savings_object(total, _price(against, home_root(os.environ, options.home)))
 

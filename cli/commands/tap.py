@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import contextlib
 import os
 import sys
 import time
@@ -11,16 +11,16 @@ from typing import Any
 
 import click
 
-from .. import statusline
+from .. import statusline, tap_receipt
 from ..errors import CliError
 from ..in_delegate import refuse_delegate
 from ..options import Command, Globals, Group
 from ..output import answer, answer_json
 from ..place import full_home, home_root
+from ..settings_text import whole
 from ..tap_settings import installed, own_command, tapped, uninstalled
 
 _LIMIT = 4 * 1024 * 1024
-BACKUP = "tap-backup.json"
 
 
 @click.group(cls=Group)
@@ -32,35 +32,53 @@ def tap() -> None:
 @click.pass_obj
 def install(options: Globals) -> None:
     """Put the tap before your own status line, which goes on to show what it showed."""
-    from ...state.files import write_private  # noqa: PLC0415 - beside its only use
+    from ...state.files import read_private, write_private  # noqa: PLC0415 - beside its only use
 
     refuse_delegate("change your status line")
     path = _path()
-    settings, raw = _read(path)
+    raw, text = _read(path)
     home = full_home(os.environ, options.home)
     home.preflight()
     try:
-        changed = installed(settings, sys.executable, statusline.__file__, str(home.root))
+        changed = installed(text, sys.executable, statusline.__file__, str(home.root))
+        was_tapped = tapped(whole(text)) is not None
     except ValueError as error:
         raise _cannot(path, str(error)) from None
-    if changed != settings:
-        if raw is not None and tapped(settings) is None:
-            write_private(home.root / BACKUP, raw)
-        _write(path, changed)
-    _tell(options, path, changed)
+    if changed != text:
+        made, receipt = changed.encode(), home.root / tap_receipt.FILE
+        kept = read_private(receipt, tap_receipt.LIMIT)
+        if not was_tapped or tap_receipt.before_it(kept, str(path), raw or b"")[0]:
+            write_private(receipt, tap_receipt.remembered(kept, str(path), raw, made), fsync=True)
+        _write(path, made)
+    _tell(options, path, whole(changed))
 
 
 @tap.command("uninstall", cls=Command)
 @click.pass_obj
 def uninstall(options: Globals) -> None:
-    """Take the tap away: your own status line stands as it stood."""
+    """Take the tap away: your own status line stands as it stood.
+
+    A settings file that nobody changed since is what it was, byte for byte; in one that somebody did change, the
+    status line's command alone is put back.
+    """
     refuse_delegate("change your status line")
     path = _path()
-    settings, _ = _read(path)
-    changed = uninstalled(settings)
-    if changed != settings:
-        _write(path, changed)
-    _tell(options, path, changed)
+    raw, text = _read(path)
+    try:
+        words = tapped(whole(text))
+        changed = uninstalled(text)
+    except ValueError as error:
+        raise _cannot(path, str(error)) from None
+    if words is not None and raw is not None:
+        untouched, before = _receipt(words[1], path, raw)
+        if not untouched:
+            _write(path, changed.encode())
+        elif before is None:
+            path.unlink(missing_ok=True)
+        else:
+            _write(path, before)
+        _forget(words[1], path)
+    _tell(options, path, whole(changed))
 
 
 @tap.command("status", cls=Command)
@@ -68,7 +86,7 @@ def uninstall(options: Globals) -> None:
 def status(options: Globals) -> None:
     """Print whether the tap is installed, and when it was last told anything."""
     path = _path()
-    _tell(options, path, _read(path)[0])
+    _tell(options, path, whole(_read(path)[1]))
 
 
 @tap.command("run", cls=Command)
@@ -85,30 +103,55 @@ def _path() -> Path:
     return Path(os.path.realpath(f"{folder}/settings.json"))
 
 
-def _read(path: Path) -> tuple[dict[str, Any], bytes | None]:
+def _read(path: Path) -> tuple[bytes | None, str]:
+    """Return the file as it is, and as the text of an object: an empty one where there is nothing in it."""
     from ...state.files import read_private  # noqa: PLC0415 - not for ``run``
 
     raw = read_private(path, _LIMIT)
     if raw is None or not raw.strip():
-        return {}, raw
+        return raw, "{\n}\n"
     try:
-        settings = json.loads(raw)
-    except (ValueError, RecursionError):
-        settings = None
-    if not isinstance(settings, dict):
-        raise _cannot(path, "it is no JSON object")
-    return settings, raw
+        text = raw.decode()
+        whole(text)
+    except ValueError:
+        raise _cannot(path, "it is no JSON object") from None
+    return raw, text
 
 
-def _write(path: Path, settings: dict[str, Any]) -> None:
+def _write(path: Path, content: bytes) -> None:
     """Write the settings whole, with the mode that the file had."""
     from ...state.files import write_private  # noqa: PLC0415 - not for ``run``
 
     mode = path.stat().st_mode & 0o777 if path.exists() else None
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    write_private(path, (json.dumps(settings, indent=2, ensure_ascii=False) + "\n").encode(), fsync=True)
+    write_private(path, content, fsync=True)
     if mode is not None:
         path.chmod(mode)
+
+
+def _receipt(home: str, path: Path, raw: bytes) -> tuple[bool, bytes | None]:
+    """Return whether the file is as the tap left it, and then what it was before. A home that is gone knows nothing."""
+    from ...state.errors import StateError  # noqa: PLC0415 - not for ``run``
+    from ...state.files import read_private  # noqa: PLC0415 - as above
+
+    try:
+        kept = read_private(Path(home) / tap_receipt.FILE, tap_receipt.LIMIT)
+    except StateError:
+        return False, None
+    return tap_receipt.before_it(kept, str(path), raw)
+
+
+def _forget(home: str, path: Path) -> None:
+    from ...state.errors import StateError  # noqa: PLC0415 - not for ``run``
+    from ...state.files import read_private, write_private  # noqa: PLC0415 - as above
+
+    receipt = Path(home) / tap_receipt.FILE
+    with contextlib.suppress(StateError, OSError):
+        left = tap_receipt.forgotten(read_private(receipt, tap_receipt.LIMIT), str(path))
+        if left is None:
+            receipt.unlink(missing_ok=True)
+        else:
+            write_private(receipt, left)
 
 
 def _cannot(path: Path, why: str) -> CliError:

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from ..options import Command, Globals, task_options
+from ..options import Command, Globals, check_options, task_options
 from ..reach import Reach
 from ..submit import job_request, submit
 from ..task import read_task
@@ -40,6 +40,7 @@ def __getattr__(verb: str) -> click.Command:
     @click.command(verb, cls=Command, help=_HELP[verb] + _TASK_HELP)
     @click.argument("words", metavar="TASK", nargs=-1)
     @click.option("--bg", "background", is_flag=True, help="Detach: print the job's id and return.")
+    @check_options
     @task_options
     @click.pass_obj
     def command(options: Globals, /, words: tuple[str, ...], background: bool, **flags: Any) -> int:  # noqa: ANN401 - click's values

@@ -77,18 +77,23 @@ def event_rows(events: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     return [_values(event) for event in events]
 
 
-def _values(value: Mapping[str, Any]) -> dict[str, Any]:
-    return {str(key): _bounded(item) for key, item in value.items()}
+def answer_row(answer: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what an errand came to: each text in it bounded, as the messages of a fan-out are."""
+    return _values(answer, MEMBER_LIMIT)
 
 
-def _bounded(value: Any, depth: int = 4) -> Any:  # noqa: ANN401 - any JSON value
+def _values(value: Mapping[str, Any], limit: int = EVENT_LIMIT) -> dict[str, Any]:
+    return {str(key): _bounded(item, limit) for key, item in value.items()}
+
+
+def _bounded(value: Any, limit: int = EVENT_LIMIT, depth: int = 4) -> Any:  # noqa: ANN401 - any JSON value
     if isinstance(value, str):
-        return clip(value, EVENT_LIMIT)[0]
+        return clip(value, limit)[0]
     if depth and isinstance(value, Mapping):
-        return {str(key): _bounded(item, depth - 1) for key, item in value.items()}
+        return {str(key): _bounded(item, limit, depth - 1) for key, item in value.items()}
     if depth and isinstance(value, list | tuple):
-        return [_bounded(item, depth - 1) for item in value[:100]]
-    return value if value is None or isinstance(value, int | float | bool) else clip(str(value), EVENT_LIMIT)[0]
+        return [_bounded(item, limit, depth - 1) for item in value[:100]]
+    return value if value is None or isinstance(value, int | float | bool) else clip(str(value), limit)[0]
 
 
 def _short(value: Any) -> Any:  # noqa: ANN401 - as above

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -15,6 +15,7 @@ import click
 
 from ...lanes import roles
 from .. import groups, loops
+from ..commands.retry import group_anew, request_anew
 from ..errors import CliError
 from ..following import cancel, read_result, terminal
 from ..looking import Job, named, newest, verdict_due
@@ -24,9 +25,7 @@ from ..sessions import listed, live
 from ..submit import job_request, submit
 from ..submit_group import submit_group
 from ..task import TASK_LIMIT, checked
-
-GROUPS = ("fanout-",)
-"""How the ids of groups begin."""
+from .errands import Errand, ErrandReach, Errands, stop, told
 
 _OPTIONS = {
     "model": None,
@@ -44,6 +43,8 @@ _OPTIONS = {
     "label": None,
     "allow_downgrade": False,
     "trust_lane": None,
+    "job_check": None,
+    "job_check_timeout": None,
 }
 """The values of ``options.task_options`` where nothing is given."""
 
@@ -55,6 +56,7 @@ class Desk:
         """``options``: what the command line of ``osrc mcp`` said. Nobody is ever asked anything at a terminal."""
         options.json = options.quiet = True
         self.options = options
+        self.errands = Errands()
         self._tree: Reach | None = None
         self._lock = threading.RLock()
 
@@ -93,6 +95,20 @@ class Desk:
             else:
                 made.close()
 
+    # --- errands
+
+    def errand(self, kind: str, work: Callable[[Reach], dict[str, Any]]) -> Errand:
+        """Begin what takes several jobs: ``work`` runs in a thread, with a way to the tree of its own."""
+        with self.reach() as reach:
+            reach.channel()  # where there can be no supervisor, a tree is made in this process, and kept
+        options = told(self.options)
+        return self.errands.begin(kind, lambda errand: ErrandReach(options, errand, self._tree), work)
+
+    def cancel_errand(self, errand: Errand, *, now: bool) -> None:
+        """Ask for the end of an errand."""
+        with self.reach() as reach:
+            stop(reach, errand, now=now)
+
     # --- jobs
 
     def delegate(
@@ -115,6 +131,24 @@ class Desk:
             request = job_request(self.options, str(earlier.get("verb") or "run"), checked_task, flags(here))
             request["continues"] = str(earlier.get("job_id") or earlier["session_id"])
             return submit(reach, request, dry_run=dry_run)
+
+    def retry(self, token: str, given: dict[str, Any]) -> dict[str, Any]:
+        """Ask an ended job's task anew, or a group's members that did not end well; return ``accepted`` or a group."""
+        with self.reach() as reach:
+            jobs, group = groups.either(reach, token)
+            if group is None:
+                return submit(reach, request_anew(self.options, jobs[0], _anew(given)))
+            return submit_group(reach, group_anew(self.options, group, _anew(given)))
+
+    def request(self, body: dict[str, Any]) -> dict[str, Any]:
+        """Send one request; return its reply. Raises CliError where it was refused."""
+        with self.reach() as reach:
+            return dict(reach.request(body))
+
+    def look(self, function: Callable[[Reach], dict[str, Any]]) -> dict[str, Any]:
+        """Return what ``function`` sees by a way of its own."""
+        with self.reach() as reach:
+            return function(reach)
 
     def fan_out(
         self, verb: str, tasks: Sequence[str | dict[str, Any]], given: dict[str, Any], most: int | None
@@ -169,11 +203,7 @@ class Desk:
     def cancel_group(self, token: str, *, now: bool) -> groups.Group:
         """Ask for the end of every member of a group."""
         with self.reach() as reach:
-            group = groups.one_group(reach, token)
-            if not groups.ended(group):
-                body = {"kind": "fanout.cancel", "group_id": group["group_id"], "at_once": now}
-                group = dict(reach.request(body)["group"])
-            return group
+            return groups.cancel(reach, groups.one_group(reach, token), now=now)
 
     def result(self, token: str) -> tuple[Job, str]:
         """Return a job and its final message. Raises CliError where it has none, or none yet."""
@@ -196,7 +226,7 @@ class Desk:
 
 def is_group(token: str) -> bool:
     """Whether a word is the id of a group."""
-    return token.startswith(GROUPS)
+    return token.startswith(groups.PREFIX)
 
 
 def is_loop(token: str) -> bool:
@@ -215,6 +245,11 @@ def task_text(task: str) -> str:
 def flags(given: dict[str, Any]) -> dict[str, Any]:
     """Return the values of a work command's options from those that a host gave; None is not given."""
     return _OPTIONS | {key: value for key, value in given.items() if value is not None and key in _OPTIONS}
+
+
+def _anew(given: dict[str, Any]) -> dict[str, Any]:
+    """Return the values of ``retry``'s options: what is not given stays as it was asked for then."""
+    return {**flags(given), "worktree": None}
 
 
 def members(tasks: Sequence[str | dict[str, Any]], given: dict[str, Any]) -> list[dict[str, Any]]:

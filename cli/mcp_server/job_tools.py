@@ -13,11 +13,24 @@ from mcp_types import ToolAnnotations
 from pydantic import Field
 
 from .. import groups, loops
+from ..errors import CliError
 from ..following import terminal
 from ..render.lines import words_for
-from .asking import POLL_S, Telling, ask, bound
-from .bounds import MEMBER_LIMIT, RESOURCE_LIMIT, TEXT_LIMIT, UNTRUSTED, clip, group_row, job_row, loop_row, session_row
+from .asking import POLL_S, Telling, ask, bound, failed
+from .bounds import (
+    MEMBER_LIMIT,
+    RESOURCE_LIMIT,
+    TEXT_LIMIT,
+    UNTRUSTED,
+    answer_row,
+    clip,
+    group_row,
+    job_row,
+    loop_row,
+    session_row,
+)
 from .desk import Desk, is_group, is_loop, until
+from .errands import Errand
 
 READS = ToolAnnotations(read_only_hint=True, open_world_hint=False)
 STARTS = ToolAnnotations(read_only_hint=False, destructive_hint=True, idempotent_hint=False, open_world_hint=True)
@@ -37,11 +50,11 @@ Effort = Annotated[
 Folder = Annotated[str | None, Field(description="Absolute folder to work in; else the server's own.")]
 Worktree = Annotated[bool | None, Field(description="Work in a git work tree of its own, on a branch of its own.")]
 JobId = Annotated[
-    str, Field(description="A job's id, a unique prefix of it, or its label; or the id of a fan-out or loop.")
+    str, Field(description="A job's id, a unique prefix of it, or its label; or the id of a fan-out, loop or errand.")
 ]
 JobIds = Annotated[
     list[str],
-    Field(min_length=1, description="Ids, unique prefixes or labels of jobs; or the id of one fan-out or loop."),
+    Field(min_length=1, description="Ids, prefixes or labels of jobs; or the id of one fan-out, loop or errand."),
 ]
 Timeout = Annotated[float | None, Field(gt=0, le=30 * 86400, description="Hard cap in seconds; never extended.")]
 Task = str | dict[str, Any]
@@ -75,6 +88,9 @@ def _starting(server: MCPServer, desk: Desk) -> None:
         ] = None,
         skills: Annotated[list[str] | None, Field(description="Skills of the person's that it is given.")] = None,
         mcp_servers: Annotated[list[str] | None, Field(description="MCP servers of theirs that it is given.")] = None,
+        check: Annotated[
+            str | None, Field(description="A command run in its folder afterwards: only exit status 0 is a success.")
+        ] = None,
         dry_run: Annotated[bool, Field(description="Only say what would be run, and what it costs.")] = False,
     ) -> dict[str, Any]:
         """Hand a task to another AI coding tool on this machine. Returns the job's id at once; it runs on its own.
@@ -83,15 +99,11 @@ def _starting(server: MCPServer, desk: Desk) -> None:
         long, exploratory or risky work start a session instead: it can be read and steered as it goes.
         """
         given: dict[str, Any] = {"model": model, "lane": lane, "effort": effort, "cwd": cwd, "worktree": worktree}
-        given |= {"label": label, "timeout": timeout_s, "after": tuple(after or ())}
+        given |= {"label": label, "timeout": timeout_s, "after": tuple(after or ()), "job_check": check}
         grants = (("skills", skills), ("mcp", mcp_servers))
         given["grants"] = tuple(f"{kind}={','.join(names)}" for kind, names in grants if names)
         reply = await ask(desk.delegate, verb, task, given, dry_run=dry_run, continues=continues)
-        plan = _plan(reply.get("plan") or {})
-        if dry_run:
-            return {"plan": plan}
-        job_id = str(reply["job_id"])
-        return {"job_id": job_id, "plan": plan, "result_uri": _uri(job_id), "next": "wait for it, then result"}
+        return {"plan": _plan(reply.get("plan") or {})} if dry_run else accepted(reply)
 
     @server.tool(annotations=STARTS)
     async def fanout(  # noqa: PLR0913 - by name
@@ -127,12 +139,14 @@ def _looking(server: MCPServer, desk: Desk) -> None:
     @server.tool(annotations=READS)
     async def status(
         ids: Annotated[
-            list[str] | None, Field(description="Jobs to look at; or one fan-out or loop. Else the newest.")
+            list[str] | None, Field(description="Jobs to look at; or one fan-out, loop or errand. Else the newest.")
         ] = None,
         state: Annotated[str | None, Field(description="Only jobs in this state, such as running or failed.")] = None,
         limit: Annotated[int, Field(ge=1, le=100)] = 20,
     ) -> dict[str, Any]:
-        """How jobs stand: state, model, lane, progress, cost; without ids also the sessions that live."""
+        """How jobs stand: state, model, lane, progress, cost; without ids also the sessions and errands that live."""
+        if ids and (errand := desk.errands.find(ids[0])):
+            return {"errand": errand.row()} | await _members(desk, errand)
         if ids and is_group(ids[0]):
             return {"group": group_row(await ask(desk.group, ids[0]))}
         if ids and is_loop(ids[0]):
@@ -142,7 +156,8 @@ def _looking(server: MCPServer, desk: Desk) -> None:
             return {"jobs": [job_row(job) for job in jobs]}
         found, omitted, sessions = await ask(desk.recent, state, limit)
         rows = [session_row(one) for one in sessions[:limit]]
-        return {"jobs": [job_row(job) for job in found], "omitted": omitted, "sessions": rows}
+        errands = [errand.row() for errand in desk.errands.running()]
+        return {"jobs": [job_row(job) for job in found], "omitted": omitted, "sessions": rows, "errands": errands}
 
     @server.tool(annotations=READS)
     async def wait(
@@ -180,6 +195,8 @@ def _results(server: MCPServer, desk: Desk) -> None:
 
         It is a claim, not evidence: check it. state done? means that it never said it was done.
         """
+        if errand := desk.errands.find(job):
+            return errand_result(errand)
         if is_group(job):
             group, found = await ask(desk.findings, job)
             return {**group_row(group, 0), "findings": _findings(found), "what_it_is": UNTRUSTED}
@@ -196,7 +213,10 @@ def _ending(server: MCPServer, desk: Desk) -> None:
     async def cancel(
         ids: JobIds, *, now: Annotated[bool, Field(description="Leave no time to clean up.")] = False
     ) -> dict[str, Any]:
-        """End jobs, a whole fan-out or a loop, and every process they started. Harmless for what has ended."""
+        """End jobs, a whole fan-out, loop or errand, and every process they started. Harmless for what has ended."""
+        if ids and (errand := desk.errands.find(ids[0])):
+            await ask(desk.cancel_errand, errand, now=now)
+            return {"errand": errand.row()} | await _members(desk, errand)
         if ids and is_group(ids[0]):
             return {"group": group_row(await ask(desk.cancel_group, ids[0], now=now))}
         if ids and is_loop(ids[0]):
@@ -217,6 +237,10 @@ def _resources(server: MCPServer, desk: Desk) -> None:
 
 async def _stand(desk: Desk, ids: list[str], *, any_of_them: bool) -> tuple[dict[str, Any], bool, str]:
     """Return how jobs or a group stand, whether what is waited for has happened, and the same in words."""
+    if errand := desk.errands.find(ids[0]):
+        words = errand.notes[-1] if errand.notes else f"{errand.kind}: {errand.state}"
+        over = errand.over.is_set()
+        return {"errand": errand.row()} | await _members(desk, errand), over, words
     if ids and is_group(ids[0]):
         group = await ask(desk.group, ids[0])
         live = sum(not terminal(job) for job in group["jobs"])
@@ -231,6 +255,29 @@ async def _stand(desk: Desk, ids: list[str], *, any_of_them: bool) -> tuple[dict
     over = (any if any_of_them else all)(map(terminal, jobs))
     words = "; ".join(f"{job.get('label') or job['job_id']}: {words_for(str(job.get('state')))}" for job in jobs[:8])
     return {"jobs": [job_row(job) for job in jobs]}, over, words
+
+
+async def _members(desk: Desk, errand: Errand) -> dict[str, Any]:
+    """Return an errand's group, or else its jobs."""
+    if errand.group_id is not None:
+        return {"group": group_row(await ask(desk.group, errand.group_id))}
+    jobs = await ask(desk.jobs, errand.jobs) if errand.jobs else []
+    return {"jobs": [job_row(job) for job in jobs]}
+
+
+def accepted(reply: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a host is told of a job that was taken."""
+    job_id, plan = str(reply["job_id"]), _plan(reply.get("plan") or {})
+    return {"job_id": job_id, "plan": plan, "result_uri": _uri(job_id), "next": "wait for it, then result"}
+
+
+def errand_result(errand: Errand) -> dict[str, Any]:
+    """Return what an errand came to. Raises ToolError where it has not ended, or failed."""
+    if not errand.over.is_set():
+        raise failed(CliError("not_finished", f"{errand.identifier} has not ended", "the tool wait"))
+    if errand.trouble is not None:
+        raise ToolError(errand.trouble)
+    return {"errand": errand.row(), "result": answer_row(errand.answer or {}), "what_it_is": UNTRUSTED}
 
 
 def _findings(found: list[tuple[dict[str, Any], str | None]]) -> list[dict[str, Any]]:

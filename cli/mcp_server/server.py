@@ -6,15 +6,19 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 import anyio
+from mcp import MCPError
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
-from mcp_types import CallToolResult, InputRequiredResult
+from mcp_types import CallToolResult, GetPromptResult, InputRequiredResult
+from mcp_types.jsonrpc import INVALID_PARAMS
 from pydantic import ValidationError
 
 from ... import __version__
 from ..discreet import discreet
-from . import guide, job_tools, look_tools, loop_tools, session_tools
+from . import after_tools, change_tools, crew_tools, guide, job_tools, look_tools, loop_tools, session_tools
+from .asking import sentence
 from .desk import Desk
+from .wire import speak
 
 NAMED = 5
 OF_HOSTS = frozenset({"wait_for_previous"})
@@ -48,6 +52,15 @@ class Server(MCPServer[Any]):
                 raise
             raise ToolError(words) from error.__cause__
 
+    async def get_prompt(
+        self, name: str, arguments: dict[str, Any] | None = None, context: Context[Any, Any] | None = None
+    ) -> GetPromptResult | InputRequiredResult:
+        """Return a prompt. Raises MCPError for one that there is not."""
+        try:
+            return await super().get_prompt(name, arguments, context)
+        except ValueError as error:
+            raise MCPError(code=INVALID_PARAMS, message=discreet(str(error))[:300]) from None
+
 
 def foreign(name: str, arguments: Mapping[str, Any], known: Collection[str]) -> str | None:
     """Return what is said of arguments that a tool does not have; None where it has them all.
@@ -66,7 +79,7 @@ def sentence_of(name: str, cause: BaseException | None) -> str | None:
     if isinstance(cause, ToolError):
         return str(cause)
     if not isinstance(cause, ValidationError):
-        return None
+        return sentence(cause) if isinstance(cause, Exception) else None
     wrong = [f"{'.'.join(map(str, one['loc'])) or 'it'}: {one['msg']}" for one in cause.errors()[:NAMED]]
     more = f"; and {cause.error_count() - NAMED} more" if cause.error_count() > NAMED else ""
     return discreet(f"Arguments of {name} that don't fit (usage). {'; '.join(wrong)}{more}")[:2000]
@@ -77,7 +90,7 @@ def build(desk: Desk) -> MCPServer:
     server = Server(
         "outsourcerer", title="Outsourcerer", instructions=INSTRUCTIONS, version=__version__, log_level="WARNING"
     )
-    for part in (look_tools, job_tools, session_tools, loop_tools):
+    for part in (look_tools, job_tools, after_tools, session_tools, change_tools, loop_tools, crew_tools):
         part.add(server, desk)
     guide.add(server)
     return server
@@ -86,6 +99,6 @@ def build(desk: Desk) -> MCPServer:
 def serve(desk: Desk) -> None:
     """Serve on stdin and stdout until the host closes them. stdout carries the protocol alone."""
     try:
-        anyio.run(build(desk).run_stdio_async)
+        anyio.run(speak, build(desk))
     finally:
         desk.close()

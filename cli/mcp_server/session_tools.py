@@ -73,11 +73,11 @@ def _starting(server: MCPServer, desk: Desk) -> None:
         start, telling = Start(task=task is not None), Telling(context, TAKES_S + 25)
         deadline = time.monotonic() + TAKES_S + 25
         while start.exit_code == exit_codes.UNVERIFIED and start.trouble is None and until(deadline):
-            await ask(_note, start, events)
+            await ask(note, start, events)
             await telling.tell(f"{session['name']} is starting")
-        found = await ask(_named, desk, str(session["session_id"]))
+        found = await ask(named_session, desk, str(session["session_id"]))
         if start.trouble is not None:
-            raise failed(_not_started(found, start.trouble))
+            raise failed(not_started(found, start.trouble))
         if start.exit_code == exit_codes.REFUSED:
             raise failed(CliError("bad_request", f"{found['name']} is up, but its task was refused", "session_read"))
         row = {"session": session_row(found), "up": start.exit_code == exit_codes.DONE}
@@ -119,7 +119,7 @@ def _steering(server: MCPServer, desk: Desk) -> None:
     ) -> dict[str, Any]:
         """Give a session words, and begin a turn. One that is at work gets them when its turn has ended."""
         body = {"kind": "session.send", "text": await ask(task_text, text), "interrupt": interrupt}
-        return await _given(desk, session, body, Telling(context, max(TAKES_S, bound(wait_s))), wait_s)
+        return await given_to(desk, session, body, Telling(context, max(TAKES_S, bound(wait_s))), wait_s=wait_s)
 
     @server.tool(annotations=SENDS)
     async def session_answer(
@@ -134,7 +134,7 @@ def _steering(server: MCPServer, desk: Desk) -> None:
         """Answer what a session asks: a permission, a choice, a question. Read what it asks first."""
         action = {"op": "answer", "choice": choice, "request": request}
         body = {"kind": "session.steer", "action": action, "environment": environment()}
-        return await _given(desk, session, body, Telling(context, TAKES_S), 0.0)
+        return await given_to(desk, session, body, Telling(context, TAKES_S))
 
     @server.tool(annotations=ENDS)
     async def session_stop(session: Name) -> dict[str, Any]:
@@ -142,7 +142,7 @@ def _steering(server: MCPServer, desk: Desk) -> None:
         found, deadline = await ask(_stop, desk, session), time.monotonic() + STOP_S
         while live(found) and until(deadline):
             await anyio.sleep(POLL_S)
-            found = await ask(_named, desk, str(found["session_id"]))
+            found = await ask(named_session, desk, str(found["session_id"]))
         return {"session": session_row(found)}
 
 
@@ -172,7 +172,8 @@ def _start(
     return reply.get("plan") or {}, session, Events(str(session["events_path"]))
 
 
-def _note(start: Start, events: Events) -> None:
+def note(start: Start, events: Events) -> None:
+    """Take what was news of a session into account, how its start goes; waits a moment where there is none."""
     news = events.more()
     for event in news:
         start.note(event)
@@ -180,27 +181,31 @@ def _note(start: Start, events: Events) -> None:
         time.sleep(0.1)
 
 
-def _not_started(found: Session, trouble: str) -> CliError:
+def not_started(found: Session, trouble: str) -> CliError:
+    """Return the failure of a session that did not start."""
     log = f"{os.path.dirname(str(found['events_path']))}/err.log"  # noqa: PTH120 - no pathlib in the front end
     return CliError("session_ended", f"the session {found['name']} did not start: {trouble}", f"its stderr is in {log}")
 
 
-def _named(desk: Desk, token: str) -> Session:
+def named_session(desk: Desk, token: str) -> Session:
+    """Return the session that a name or id means. Raises CliError."""
     with desk.reach() as reach:
         return named(reach, token)
 
 
 def _read(desk: Desk, token: str, screen: bool) -> tuple[Session, list[Event], str | None]:
-    found = _named(desk, token)
+    found = named_session(desk, token)
     events = Events(str(found["events_path"])).more()
     return found, events, screen_text(found) if screen else None
 
 
-async def _given(desk: Desk, token: str, body: dict[str, Any], telling: Telling, wait_s: float) -> dict[str, Any]:
-    """Give a session one thing; return what became of it, as far as was seen within the time."""
+async def given_to(  # noqa: PLR0913 - by name
+    desk: Desk, token: str, body: dict[str, Any], telling: Telling, *, wait_s: float = 0.0, takes_s: float = TAKES_S
+) -> dict[str, Any]:
+    """Give a session one thing; return what became of it, as far as was seen within the time. Raises ToolError."""
     found, receipt, events = await ask(_give, desk, token, body)
     busy = found.get("state") in ("working", "waiting-approval") and not body.get("interrupt")
-    takes_s = BUSY_S if busy and body["kind"] == "session.send" else TAKES_S
+    takes_s = BUSY_S if busy and body["kind"] == "session.send" else takes_s
     began, limit = time.monotonic(), bound(wait_s)
     await _watch(receipt, telling, lambda step: see(receipt, events, step), began + max(takes_s, limit), settled)
     if limit:

@@ -18,7 +18,7 @@ _LINE = 200
 _MOST = 50
 
 
-def bearings_lines(picture: Mapping[str, Any], now: float) -> list[str]:
+def bearings_lines(picture: Mapping[str, Any], now: float, *, ages: bool = True) -> list[str]:
     """Return the lines. Whatever the picture holds, they are bounded and hold no control character."""
     captured = picture.get("captured_at")
     old = age(max(0.0, now - captured)) if isinstance(captured, int | float) else "?"
@@ -30,15 +30,15 @@ def bearings_lines(picture: Mapping[str, Any], now: float) -> list[str]:
         count = counts.get(key) if isinstance(counts, Mapping) else None
         more = count - len(shown) if isinstance(count, int) else 0
         lines += ["", f"{title} ({count if isinstance(count, int) else len(shown)})"]
-        lines += [_line(item, now) for item in shown] or ["  nothing"]
+        lines += [_line(item, now, ages=ages) for item in shown] or ["  nothing"]
         if more > 0:
             lines.append(f"  and {more} more")
     return lines
 
 
-def _line(item: Mapping[str, Any], now: float) -> str:
+def _line(item: Mapping[str, Any], now: float, *, ages: bool) -> str:
     at = item.get("at")
-    old = f" {age(max(0.0, now - at))}" if isinstance(at, int | float) else ""
+    old = f" {age(max(0.0, now - at))}" if ages and isinstance(at, int | float) else ""
     known = " (acknowledged)" if item.get("acknowledged") else ""
     words = [str(item.get(name) or "") for name in ("id", "state", "summary")]
     return one_line(f"- {words[0]} [{words[1]}{old}]{known} {words[2]}", _LINE)

@@ -44,7 +44,7 @@ def _cells(row: Mapping[str, Any], home: str) -> tuple[str, ...]:
     where = "@".join(str(row[key]) for key in ("repository", "branch") if row.get(key))
     needs = f"! {row.get('evidence')}" if row.get("needs_you") else ""
     texts = (
-        str(row.get("name") or row.get("id") or "?"),
+        str(row.get("name") or row.get("id") or folder(row.get("cwd"), home)),
         kind_of(row),
         str(row.get("model") or "-"),
         str(row.get("state_label") or "?"),

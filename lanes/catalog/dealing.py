@@ -10,16 +10,28 @@ from .listing import Listed
 FREE, CHEAP = 10, 6
 """How many of each are shown."""
 
-_OTHER = re.compile(
-    r"(?<![a-z])(guard|safety|safeguard|moderation|embed|embedding|embeddings|rerank|reranker|audio|speech|voice|tts|stt"
-    r"|asr|whisper|transcribe|image|imagine|vision-gen|video|music|ocr|translate|reward)(?![a-z])"
+_TEXT = frozenset({"text"})
+
+
+def _words(words: str) -> re.Pattern[str]:
+    return re.compile(rf"(?<![a-z])({words})(?![a-z])")
+
+
+_NO_TASK = _words(
+    "guard|safety|safeguard|moderation|embed|embedding|embeddings|rerank|reranker|asr|whisper|transcribe|ocr|translate"
+    "|reward"
 )
-"""Words of an id that tell of a model that does not answer in text, or not to a task."""
+"""Words of an id that tell of a model that may answer in text, but not to a task."""
+_NO_TEXT = _words("audio|speech|voice|tts|stt|image|imagine|vision-gen|video|music")
+"""Words of an id that tell of a model that answers in something else, where the catalogue does not say in what."""
 
 
 def for_text(model: Listed) -> bool:
-    """Whether an id looks like that of a model that can be given a task."""
-    return _OTHER.search(model.id.lower()) is None
+    """Whether a model can be given a task in text and answers in text alone, as far as the catalogue tells."""
+    name = model.id.lower()
+    if _NO_TASK.search(name) is not None or (model.inputs is not None and not model.inputs >= _TEXT):
+        return False
+    return _NO_TEXT.search(name) is None if model.outputs is None else model.outputs == _TEXT
 
 
 def free(models: Iterable[Listed], most: int = FREE) -> list[Listed]:

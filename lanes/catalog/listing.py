@@ -1,19 +1,21 @@
 """OpenRouter's catalogue as it was last fetched: which models there are and what they cost. Pure.
 
 Shape (public facts, 2026-11): ``{"data": [{"id", "created", "context_length", "pricing": {"prompt",
-"completion", "input_cache_read"}}]}``, prices in USD per token, written as text.
+"completion", "input_cache_read"}, "architecture": {"input_modalities", "output_modalities"}}]}``, prices in USD per
+token, written as text.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from ...messages.job import TokenUsage
+from ...messages.model_names import canonical
 from ...messages.vocabulary import Tier
 from ..prices import usd_per_token
-from ..values import as_count, as_number, as_object
+from ..values import as_count, as_list, as_number, as_object
 
 MODELS_CAP = 20_000
 ID_CAP = 200
@@ -32,6 +34,10 @@ class Listed:
     cached: float | None = None
     context: int | None = None
     created: float | None = None
+    inputs: frozenset[str] | None = None
+    """What it takes: text, image, audio ...; None is unknown."""
+    outputs: frozenset[str] | None = None
+    """What it answers in."""
 
     @property
     def free(self) -> bool:
@@ -56,7 +62,7 @@ def _listed(row: Mapping[str, object]) -> Listed | None:
     name = row.get("id")
     if not isinstance(name, str) or not 0 < len(name) <= ID_CAP or not name.isprintable() or " " in name:
         return None
-    pricing = as_object(row.get("pricing"))
+    pricing, architecture = as_object(row.get("pricing")), as_object(row.get("architecture"))
     return Listed(
         id=name,
         prompt=usd_per_token(pricing.get("prompt")),
@@ -64,7 +70,35 @@ def _listed(row: Mapping[str, object]) -> Listed | None:
         cached=usd_per_token(pricing.get("input_cache_read")),
         context=as_count(row.get("context_length")),
         created=as_number(row.get("created")),
+        inputs=_modalities(architecture.get("input_modalities")),
+        outputs=_modalities(architecture.get("output_modalities")),
     )
+
+
+def _modalities(value: object) -> frozenset[str] | None:
+    """Return the words of a list; None where there is none, or no word in it."""
+    return frozenset(word.lower() for word in as_list(value)[:16] if isinstance(word, str) and word) or None
+
+
+VENDOR_OF = {"claude": "anthropic", "codex": "openai", "gemini": "google"}
+"""Lanes whose own models the catalogue lists under their vendor, at the vendor's price."""
+
+
+def by_vendor(models: Iterable[Listed]) -> Mapping[tuple[str, str], Listed]:
+    """Return the models by vendor and key (``canonical``); not those whose name stands for two prices, nor variants."""
+    found: dict[tuple[str, str], Listed | None] = {}
+    for model in models:
+        vendor, _, name = model.id.partition("/")
+        if not name or ":" in name:
+            continue
+        other = found.setdefault((vendor, canonical(name)), model)
+        if other is not None and _prices(other) != _prices(model):
+            found[vendor, canonical(name)] = None
+    return {key: model for key, model in found.items() if model is not None}
+
+
+def _prices(model: Listed) -> tuple[float | None, ...]:
+    return (model.prompt, model.completion, model.cached)
 
 
 def tier_by_price(

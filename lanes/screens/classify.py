@@ -16,6 +16,7 @@ from .model import Composer, Screen, ScreenState, State
 from .regions import Region, composer_of, find_composer, last_row
 from .rules import ScreenRules
 
+UNREADY = "its composer is there, but it may ask something first"
 _EVIDENCE = 200
 
 
@@ -37,7 +38,8 @@ def _composing(screen: Screen, rules: ScreenRules, region: Region) -> ScreenStat
     composer, draft = composer_of(screen, region, rules.composer)
     end = last_row(screen.lines) + 1
     footer = screen.lines[region.after : end]
-    above = [line for line in screen.lines[: region.edge] if line.strip()][-rules.status_rows :]
+    rows = _rows_alone(screen.lines[: region.edge], rules)
+    above = [line for line in rows if line.strip()][-rules.status_rows :]
     body = conversation(screen.lines[: region.edge], rules)
     model = model_of(rules, footer if rules.composer.kind != "barred" else screen.lines[region.bottom : end])
     at_work = next((line for line in footer if rules.working.search(line)), None)
@@ -50,6 +52,8 @@ def _composing(screen: Screen, rules: ScreenRules, region: Region) -> ScreenStat
         state, evidence = State.WORKING, at_work
     elif banner is not None:
         state, evidence = State.LIMIT, banner
+    elif composer is Composer.EMPTY and rules.unready.search(body[-1] if body else ""):
+        state, evidence = State.STARTING, UNREADY
     evidence = evidence.strip()[:_EVIDENCE]
     return ScreenState(state=state, evidence=evidence, composer=composer, draft=draft, model=model, body=body)
 
@@ -95,12 +99,17 @@ def _neither(screen: Screen, rules: ScreenRules) -> ScreenState:
 
 def conversation(rows: tuple[str, ...], rules: ScreenRules) -> tuple[str, ...]:
     """The rows above the composer without those of the interface's own at their end."""
-    if rules.composer.beside is not None:
-        rows = tuple(rules.composer.beside.sub("", row).rstrip() for row in rows)
+    rows = _rows_alone(rows, rules)
     end = len(rows)
     while end and (not rows[end - 1].strip(" ─━") or rules.chrome.search(rows[end - 1])):
         end -= 1
     return rows[:end]
+
+
+def _rows_alone(rows: tuple[str, ...], rules: ScreenRules) -> tuple[str, ...]:
+    """The rows without what stands beside them."""
+    beside = rules.composer.beside
+    return rows if beside is None else tuple(beside.sub("", row).rstrip() for row in rows)
 
 
 def model_of(rules: ScreenRules, rows: tuple[str, ...]) -> str | None:

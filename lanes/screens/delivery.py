@@ -7,14 +7,17 @@ A send is ``accepted``, then ``written`` (the program has read all of it), ``see
 ``turn_started`` (the interface works on it, or the CLI's own record has it). Nothing is typed unless the composer
 is positively recognised, empty, and the screen at rest. Enter goes apart from the text, once the program has read
 the text; it is pressed again only while the text still stands in the composer and the program has read the first
-Enter. What can't be proved is said so: the last state reached, and why it went no further.
+Enter. A turn too short for any look is proved by what it leaves: the text in the conversation, with an answer below.
+What can't be proved is said so: the last state reached, and why it went no further. ``belated`` finds the proof that
+comes after that.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
+from .echo import answer_below
 from .model import Composer, ScreenState, State
 
 
@@ -46,6 +49,8 @@ class Policy:
     """How long after writing the text counts as read, where that can't be asked."""
     sight_s: float = 4.0
     """How long to wait for the text to show before Enter is pressed without that."""
+    command_s: float = 20.0
+    """How long a command of ours may wait for room, and then to show, before it is given up: it only switches."""
     again_s: float = 3.0
     """How long after Enter, with the text still in the composer, it is pressed again: never sooner than three
     times what the interface took to show the text, or a late picture would be believed."""
@@ -53,8 +58,11 @@ class Policy:
     """How often Enter is pressed at most."""
     turn_s: float = 60.0
     """How long after the last Enter a turn may take to show."""
-    left_s: float = 10.0
+    left_s: float = 20.0
     """How long the screen must have been at rest, with the text gone from the composer, to give up on a turn."""
+    answered_s: float = 2.0
+    """How long the same conversation must have stood with the text and an answer in it, and nothing at work, to prove
+    a turn that was not seen itself: a turn that only begins goes on to say something, or shows that it works."""
     room_s: float | None = None
     """How long to wait for a composer that can take it; None is for ever."""
 
@@ -89,6 +97,7 @@ class Action(StrEnum):
 class Send:
     """One text on its way."""
 
+    text: str = field(default="", repr=False)
     reached: Delivery = Delivery.ACCEPTED
     step: Step = Step.ROOM
     since: float | None = None
@@ -98,14 +107,19 @@ class Send:
     """How long the interface took to show the text."""
     shown: str = ""
     """What the composer showed of it."""
-    body: tuple[str, ...] = ()
+    body: tuple[str, ...] = field(default=(), repr=False)
     """The conversation when Enter was pressed."""
+    latest: tuple[str, ...] = field(default=(), repr=False)
+    """The conversation at the last look that found it idle."""
+    latest_at: float = 0.0
+    """Since when it has been that."""
     left: bool = False
     """Whether it left the composer after Enter."""
     evidence: str = ""
     ended: bool = False
 
 
+ANSWERED = "its conversation has the text, and an answer to it"
 _TAKES = frozenset({State.IDLE})
 _TURN = frozenset({State.WORKING, State.WAITING_APPROVAL})
 _HELD = frozenset({Composer.DRAFT, Composer.PASTED})
@@ -187,8 +201,10 @@ def _turn(send: Send, look: Look, policy: Policy) -> tuple[Send, tuple[Action, .
         return replace(
             send, reached=Delivery.TURN_STARTED, evidence="its own record says that it works", ended=True
         ), ()
-    if found.state is State.IDLE and found.composer is Composer.EMPTY and send.reached is Delivery.SEEN:
-        send = replace(send, left=True)
+    if found.state is State.IDLE and found.composer is Composer.EMPTY:
+        send = _standing(replace(send, left=send.left or send.reached is Delivery.SEEN), look)
+        if _answered(send, look, policy):
+            return replace(send, reached=Delivery.TURN_STARTED, evidence=ANSWERED, ended=True), ()
     given_up = send.left and waited >= policy.left_s and look.quiet_s >= policy.left_s
     if given_up or waited >= policy.turn_s:
         return _end(send, _unproved(send, found)), ()
@@ -197,6 +213,34 @@ def _turn(send: Send, look: Look, policy: Policy) -> tuple[Send, tuple[Action, .
     if stuck and rested and waited >= max(policy.again_s, 3 * send.delay_s) and send.enters < policy.enters:
         return _enter(send, look), (Action.ENTER,)
     return send, ()
+
+
+def _standing(send: Send, look: Look) -> Send:
+    """Note since when the conversation has been as it is."""
+    return send if look.state.body == send.latest else replace(send, latest=look.state.body, latest_at=look.now)
+
+
+def _answered(send: Send, look: Look, policy: Policy) -> bool:
+    """Whether the conversation shows the text anew, with an answer, and has come to rest."""
+    if look.now - send.latest_at < policy.answered_s:
+        return False
+    return bool(answer_below(send.text, send.body, look.state.body))
+
+
+def belated(send: Send, look: Look, policy: Policy) -> tuple[Send, str | None]:
+    """Take a look into account after a send has ended unproved. Returns the send, and what proves its turn now.
+
+    Work alone proves nothing here, for it may be another's: the text must stand in the conversation.
+    """
+    found = look.state
+    if look.recorded:
+        return send, "in the CLI's own record"
+    if found.state in _TURN and answer_below(send.text, send.body, found.body) is not None:
+        return send, found.evidence
+    if found.state is State.IDLE and found.composer is Composer.EMPTY:
+        send = _standing(send, look)
+        return send, ANSWERED if _answered(send, look, policy) else None
+    return send, None
 
 
 def _unproved(send: Send, found: ScreenState) -> str:

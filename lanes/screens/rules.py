@@ -88,6 +88,9 @@ class ScreenRules:
     chrome: re.Pattern[str] = _NEVER
     """Rows of the interface's own between the conversation and the composer."""
     starting: re.Pattern[str] = _NEVER
+    unready: re.Pattern[str] = _NEVER
+    """The last row of the conversation (empty where there is none) while a composer is drawn that may yet give way to
+    the first questions."""
     trust: re.Pattern[str] = _NEVER
     login: re.Pattern[str] = _NEVER
     limit: re.Pattern[str] = _NEVER
@@ -143,7 +146,7 @@ CLAUDE = ScreenRules(
     working=_re(r"esc to interrupt\b"),
     working_above=_re(r"^[✢✳✶✻✽·*] \S{1,40}… \("),
     title_working=_re(r"^[◐◓◑◒⠁-⣿]"),
-    chrome=_re(r"^[✢✳✶✻✽·*] \S+ for \d|^[✢✳✶✻✽·*] \S{1,40}… \("),
+    chrome=_re(r"^[✢✳✶✻✽·*] \S+ for \d|^[✢✳✶✻✽·*] \S{1,40}…(?: \(|$)"),
     trust=_TRUST,
     login=_LOGIN,
     limit=_LIMIT,
@@ -196,6 +199,7 @@ GEMINI = ScreenRules(
     working_above=_re(rf"^ [{_SPINNER}] .{{1,200}}\(esc to cancel"),
     title_working=_re(r"^✦"),
     chrome=_re(r"\? for shortcuts$|^ Shift\+Tab to |^ Press Ctrl\+O|\(esc to cancel, \d"),
+    unready=_re(r"^$|^ Gemini CLI is restarting "),
     trust=_TRUST,
     login=_LOGIN,
     limit=_LIMIT,
@@ -223,6 +227,7 @@ QWEN = ScreenRules(
     working=_re(r"^ {2}Enter to steer"),
     working_above=_re(rf"^ {{2}}[{_SPINNER}] .{{1,200}}esc to cancel\)"),
     title_working=_re(r"^[◐◓◑◒]"),
+    chrome=_re(r"^ {2}Ctrl\+Q to queue "),
     starting=_re(r"Initializing\.\.\."),
     trust=_TRUST,
     login=_LOGIN,
@@ -238,7 +243,8 @@ COPILOT = ScreenRules(
     until=(1, 1),
     composer=ComposerShape(kind="ruled", glyph=_re(r"❯ ?"), footer_rows=3, pasted=_re(r"\[Pasted? ")),
     menu=MenuShape(pointers="❯", hint=_re(r"(?i)enter to select|esc to cancel")),
-    working=_re(r"^ [◎◉●○◐◓◑◒] \S.{0,60}\binterrupt\b"),
+    working=_re(r"^ [◎◉●○◐◓◑◒] \S.{0,60}\b(interrupt|edit prompt)\b"),
+    chrome=_re(r"^ [/~]"),
     trust=_TRUST,
     login=_LOGIN,
     limit=_LIMIT,
@@ -288,6 +294,7 @@ CLINE = ScreenRules(
         glyph=_re(r"❯ ?"),
         footer=_re(r"Plan ● Act|● Plan ○ Act"),
         placeholder=_re(r"What can I do for you\?|Ask anything\.\.\."),
+        beside=_re(r" █$"),
     ),
     menu=MenuShape(pointers="❯", hint=_re(r"(?i)enter to (select|open)")),
     working_above=_re(rf"^ [{_SPINNER}] \S"),

@@ -28,7 +28,7 @@ from fakes.cli_jobs import (
 from fakes.real_clis import NESTED, World
 from fakes.signed_in import MODELS
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(240)]
+pytestmark = pytest.mark.e2e
 
 BOTH = pytest.mark.parametrize("lane", ["claude", "codex"])
 CLAUDE = pytest.mark.parametrize("lane", ["claude"])

@@ -10,6 +10,8 @@ The script's keys (all optional):
     "swallow": N            every Nth Enter is not taken (as if it had come while the program was busy)
     "redraw_s": S           each picture is drawn so late
     "turn_s": S             how long a turn takes
+    "unseen": true          nothing shows that a turn runs
+    "held": PATH            no turn ends before this file is there
     "alternate": true       draws on the alternate screen
     "kitty": true           asks for the kitty keyboard; answered, it understands no other Enter
     "ask_every": N          every Nth turn asks for permission
@@ -322,7 +324,7 @@ class FakeTui:
     def draw(self):
         self.dirty_at = 0.0
         rule = "─" * self.columns
-        working = self.turn_ends is not None
+        working = self.turn_ends is not None and not self.script.get("unseen")
         if self.dialog:
             head, _, numbered = DIALOGS[self.dialog]
             rows = [rule, *(f" {line}" for line in head)]
@@ -368,8 +370,11 @@ class FakeTui:
                     held = b""
             now = time.monotonic()
             if self.turn_ends is not None and now >= self.turn_ends and not self.dialog:
-                self.draw()
-                self.end_turn()
+                if "held" in self.script and not os.path.exists(self.script["held"]):
+                    self.turn_ends = now + 0.02
+                else:
+                    self.draw()
+                    self.end_turn()
             if self.dirty_at and now >= self.dirty_at:
                 self.draw()
         self.log(exit=True)

@@ -36,7 +36,7 @@ def budgets(home):
 def test_a_job_is_ended_before_it_passes_its_budget_and_the_day_is_closed(home):
     home.ok("limits", "budget", "0.10/job")
     home.ok("limits", "budget", "0.20/day")
-    lane(home.root, "cash", named(), usage(3000), usage(6000), usage(9000), {"sleep": 60}, *answers(), kind="metered")
+    lane(home.root, "cash", named(), usage(3000), usage(6000), usage(9000), {"sleep": 600}, *answers(), kind="metered")
     lane(home.root, "plan", *answers())
     ended = home.ended(home.ok("bg", "--lane", "cash", "--", "spend").strip())
     assert (ended["state"], ended["reason"]) == ("failed", "max_usd"), ended
@@ -50,6 +50,10 @@ def test_a_job_is_ended_before_it_passes_its_budget_and_the_day_is_closed(home):
     error = json.loads(refused.stdout)["error"]
     assert error["code"] == "budget_spent"
     assert "~$0.18 of $0.15 for today spent" in error["message"]
+    for words in (("run",), ("fanout",), ("loop", "verify", "--check", "true", "--verb", "edit")):
+        dry = home.osrc(*words, "--dry-run", "--lane", "cash", "--", "spend", OSRC_BUDGET_DAY="0.15")
+        assert dry.returncode == 1, dry
+        assert b"~$0.18 of $0.15 for today spent" in dry.stdout + dry.stderr, dry
     assert starts(home.root, "cash") == 2
     assert home.osrc("run", "--lane", "plan", "--", "no cash").returncode == 0
     shown = home.ok("limits")

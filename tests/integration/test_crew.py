@@ -61,7 +61,7 @@ def test_a_crew_keeps_what_keeps_the_check_green(home: Supervised) -> None:
 def test_a_crew_outlives_its_command_and_the_supervisor(home: Supervised) -> None:
     repo = repository(home.scratch / "repo")
     gate = home.scratch / "go"
-    tasks = [writes("a.txt", "two\n", {"wait_for": str(gate), "timeout_s": 60})]
+    tasks = [writes("a.txt", "two\n", {"wait_for": str(gate)})]
     started = home.start("crew", "--check", "test -s a.txt", "--lane", "fake", "--cwd", str(repo), "--", *tasks)
     try:
         crew_id = started.stdout.readline().decode().strip()
@@ -80,11 +80,11 @@ def test_a_crew_outlives_its_command_and_the_supervisor(home: Supervised) -> Non
 def test_a_crew_that_is_ended_before_it_began_leaves_nothing(home: Supervised) -> None:
     repo = repository(home.scratch / "repo")
     pid_file = home.scratch / "pid"
-    check = f"echo $$ > '{pid_file}'; sleep 60"
+    check = f"echo $$ > '{pid_file}'; sleep 600"
     started = home.start("crew", "--check", check, "--lane", "fake", "--cwd", str(repo), "--", "x")
     pid = int(until(lambda: pid_file.exists() and pid_file.read_text().strip(), "the check runs"))
     started.send_signal(signal.SIGTERM)
-    assert started.wait(60) == 143
+    assert started.wait(240) == 143
     assert not Path(f"/proc/{pid}").exists()
     assert run_git(repo, "branch", "--list", "outsourcerer/*") == ""
     assert not list((home.root / "fanout").iterdir())

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
+import tomllib
+from pathlib import Path
 from typing import Any
 
 import anyio
-from fakes.lanes import steps
+from fakes.lanes import READ_VERBS, lane_toml, steps, write_lane
 from fakes.osrc_process import command
+from fakes.repos import repository, run_git
 from fakes.sessions import Sessions
 from fakes.supervised import Supervised
 from mcp import Client, StdioServerParameters
+from outsourcerer.cli.commands.mcp import PACKAGE
+
+PYPROJECT = Path(__file__).parents[2] / "pyproject.toml"
 
 
 def parameters(home: Supervised) -> StdioServerParameters:
@@ -100,7 +107,7 @@ def test_without_a_supervisor_the_server_supervises_by_itself(home: Supervised) 
 
 def test_it_leaves_when_its_host_does_and_says_nothing_of_its_own(home: Supervised) -> None:
     done = subprocess.run(
-        command("mcp"), input=b"", capture_output=True, env=home.environment(), cwd=home.work, timeout=60, check=False
+        command("mcp"), input=b"", capture_output=True, env=home.environment(), cwd=home.work, timeout=240, check=False
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
 
@@ -108,7 +115,75 @@ def test_it_leaves_when_its_host_does_and_says_nothing_of_its_own(home: Supervis
 def test_without_the_extra_it_says_what_to_install(home: Supervised) -> None:
     hidden = "import sys; sys.modules['mcp'] = None; sys.argv = ['osrc', 'mcp']; from outsourcerer.cli.main import main; main()"
     done = subprocess.run(
-        [sys.executable, "-c", hidden], input=b"", capture_output=True, env=home.environment(), timeout=60, check=False
+        [sys.executable, "-c", hidden], input=b"", capture_output=True, env=home.environment(), timeout=240, check=False
     )
     assert (done.returncode, done.stdout) == (1, b"")
-    assert b"pip install 'outsourcerer[mcp]'" in done.stderr
+    assert f"{sys.executable} -m pip install '{PACKAGE}'".encode() in done.stderr
+    assert PACKAGE in tomllib.loads(PYPROJECT.read_text())["project"]["optional-dependencies"]["mcp"]
+
+
+ORACLE = """\
+import sys
+sys.stdin.read()
+print(sys.argv[sys.argv.index("--model") + 1])
+"""
+
+
+def test_a_host_has_several_models_work_and_their_work_judged(home: Supervised) -> None:
+    program = home.scratch / "oracle.py"
+    program.write_text(ORACLE)
+    argv: list[str | list[str]] = [sys.executable, "-I", "-S", str(program), ["--model", "{model}"]]
+    write_lane(home.root, "oracle", lane_toml(argv=argv, output="text", agentic=False, verbs=READ_VERBS))
+    repo = repository(home.scratch / "repo", files={"a.txt": "one\n", "b.txt": "one\n"})
+    base = run_git(repo, "rev-parse", "HEAD")
+    good, bad, more = (
+        steps({"write": f"{name}.txt", "content": f"{text}\n"}, {"mark": "DONE"}, {"end": "did it"})
+        for name, text in (("a", "two"), ("b", "bad"), ("b", "more"))
+    )
+
+    async def whole() -> None:
+        async with Client(parameters(home)) as client:
+            asked = await answered(client, "second_opinion", question="What?", models=["oracle:42", "oracle:42.0"])
+            crew = await answered(
+                client, "crew", tasks=[good, bad], check="! grep -q bad ?.txt", lane="fake", cwd=str(repo)
+            )
+            await until_ended(client, asked["errand_id"])
+            told = (await answered(client, "result", job=asked["errand_id"]))["result"]
+            assert (told["outcome"], len(told["members"])) == ("consensus", 2), told
+            await until_ended(client, crew["errand_id"])
+            kept = (await answered(client, "result", job=crew["errand_id"]))["result"]
+            assert [row["verdict"] for row in kept["members"]] == ["kept", "red"], kept
+            assert kept["landed"] == run_git(repo, "rev-parse", "HEAD") != base
+            again = await answered(client, "crew", resume=kept["group_id"])
+            await until_ended(client, again["errand_id"])
+            assert (await answered(client, "result", job=again["errand_id"]))["result"]["landed"] == kept["landed"]
+
+            tried = await answered(client, "best_of", number=2, task=more, check="true", lane="fake", cwd=str(repo))
+            await until_ended(client, tried["errand_id"])
+            best = (await answered(client, "result", job=tried["group_id"]))["result"]
+            assert (best["winner"]["verdict"], best["base"]) == ("passed", kept["landed"]), best
+
+            failed = await answered(client, "fanout", tasks=[steps({"exit": 3}), more], lane="fake")
+            await until_ended(client, failed["group_id"])
+            anew = await answered(client, "retry", job=failed["group_id"])
+            assert (await until_ended(client, anew["group_id"]))["group"]["summary"]["total"] == 1
+            one = (await answered(client, "status", ids=[failed["group_id"]]))["group"]["jobs"][1]["job_id"]
+            assert (await answered(client, "outcome", job=one, became="passed"))["outcome"] == "passed"
+            assert (await answered(client, "rundown"))["schema_version"] == "1"
+            assert (await answered(client, "heartbeat"))["state"] == "watching"
+            groups.append(failed["group_id"])
+
+    groups: list[str] = []
+    anyio.run(whole)
+    # The commands take the group, too.
+    told = json.loads(home.ok("explain", groups[0], "--json"))
+    assert [(one["state"], one["verdict"]["label"]) for one in told["members"]][1] == ("done", "REUSE-OUTPUT"), told
+    assert "2 members: 1 done, 1 failed" in home.ok("explain", groups[0])
+    assert "2 members" in home.ok("cancel", groups[0])
+    anew = json.loads(home.ok("retry", groups[0], "--bg", "--lane", "fake", "--json"))
+    assert (anew["summary"]["total"], anew["jobs"][0]["label"]) == (1, told["members"][0]["label"])
+    assert (
+        json.loads(home.ok("cancel", anew["group_id"], "--now", "--json"))["groups"][0]["group_id"] == anew["group_id"]
+    )
+    unknown = home.osrc("explain", "fanout-nothing")
+    assert (unknown.returncode, b"there is no group" in unknown.stderr) == (1, True)

@@ -140,9 +140,9 @@ def test_a_model_of_two_lanes_goes_where_a_program_is(home: Path, programs: dict
 def test_a_denied_model_is_not_taken_and_its_other_lane_is(home: Path, programs: dict[str, str]) -> None:
     error = plan(home, "-m", "v/dear", OSRC_MODEL_DENYLIST="v/*", **programs)["error"]
     assert error["code"] == "denied"
-    other = plan(home, "-m", "glm", OSRC_MODEL_DENYLIST="glm-5.2", **programs)["plan"]
+    other = plan(home, "-m", "glm", OSRC_MODEL_DENYLIST="devin:glm-5.2", **programs)["plan"]
     assert other["lane"] == "cc"
-    error = plan(home, "-m", "glm", OSRC_MODEL_DENYLIST="glm-5.2,z-ai/glm-5.2", **programs)["error"]
+    error = plan(home, "-m", "glm", OSRC_MODEL_DENYLIST="glm-5.2", **programs)["error"]
     assert error["code"] == "denied"
 
 

@@ -6,12 +6,16 @@ import os
 import random
 import signal
 import socket
+import sys
 from pathlib import Path
 
 import pytest
+from fakes import fake_wexpect
 from fakes.terminal_stage import ENDS, TerminalStage
 from outsourcerer.actors.holder_loop import SelectLoop
+from outsourcerer.actors.transports import pty
 from outsourcerer.actors.transports.engine import EngineError
+from outsourcerer.actors.transports.pty_windows import WindowsProcess
 
 
 @pytest.fixture
@@ -224,6 +228,26 @@ def test_a_turn_is_not_over_before_its_answer_is_written_down(stage):
     assert ends(tui)[0]["text"] == "The whole answer."
 
 
+def test_a_turn_that_no_picture_shows_is_told_by_its_answer(stage):
+    tui = stage({"unseen": True}, answered_s=0.1).start()
+    tui.engine.send(1, "first\nsecond")
+    assert tui.settled(1) == "turn-started"
+    tui.run_until(lambda: ends(tui))
+    assert "Answer 1." in ends(tui)[0]["text"]
+
+
+def test_an_answer_that_comes_after_a_send_was_given_up_still_ends_its_turn(stage, tmp_path):
+    held = tmp_path / "answer"
+    tui = stage({"unseen": True, "held": str(held)}, answered_s=0.1, turn_s=0.2).start()
+    tui.engine.send(1, "first")
+    assert tui.settled(1) == "unverified"
+    assert ends(tui) == []
+    held.touch()
+    tui.run_until(lambda: ends(tui))
+    assert "Answer 1." in ends(tui)[0]["text"]
+    assert tui.deliveries(1)[-1] == "unverified"  # what was said stays
+
+
 def test_the_model_is_switched_through_the_picker_for_this_session_only(stage):
     tui = stage({"record": True}).start()
     tui.engine.set_model(1, "fable")
@@ -263,6 +287,26 @@ def test_a_program_that_is_not_there_is_an_error_with_the_reason(stage):
     tui = stage(argv=["/nowhere/at all"])
     with pytest.raises(EngineError, match="/nowhere/at all: No such file"):
         tui.engine.start()
+
+
+def test_an_interface_in_a_console_that_only_asking_reads(stage, monkeypatch):
+    """The road of Windows: wexpect's interface, no descriptor, and a size that nobody changes."""
+    monkeypatch.setitem(sys.modules, "wexpect", fake_wexpect.module())
+    monkeypatch.setattr(os, "environ", dict(os.environ))
+    monkeypatch.setattr(pty, "spawn", lambda argv, env, cwd, size, _umask: WindowsProcess(argv, env, cwd, size))
+    tui = stage({"first": ["trust"], "turn_s": 0.01}).start("trust")
+    tui.engine.answer(1, "Yes, I trust this folder", None)
+    assert tui.settled(1) == "done"
+    tui.engine.resize(120, 40)
+    for number, text in ((2, "hello 漢字"), (3, "two\nlines")):
+        tui.run_until(lambda: tui.state == "idle")
+        tui.engine.send(number, text)
+        assert tui.settled(number) == "turn-started"
+    tui.run_until(lambda: len(ends(tui)) == 2)
+    assert (tui.log("submitted"), tui.log("typed_into_dialog")) == (["hello 漢字", "two\nlines"], [])
+    tui.engine.close()
+    tui.run_until(lambda: tui.ended is not None)
+    assert tui.ended == (0, None)
 
 
 def test_an_unknown_version_is_shown_but_never_typed_into(stage):

@@ -14,10 +14,20 @@ from typing import Any
 
 from ....messages.vocabulary import FailureKind
 from ...talk import Ask, BaseTalk, Options, request_id
-from ...values import ASKED_CHARS, EXCERPT_CHARS, MESSAGE_CHARS, TARGET_CHARS, as_asked, as_list, as_object, as_word
+from ...values import (
+    ASKED_CHARS,
+    EXCERPT_CHARS,
+    MESSAGE_CHARS,
+    TARGET_CHARS,
+    as_asked,
+    as_list,
+    as_object,
+    as_word,
+    clip,
+)
 from . import policy
 from .updates import AUTH_REQUIRED, KINDS, Turn, failure_of
-from .waiting import spent
+from .waiting import spent, unheard
 
 VERSION = 1
 _ANSWERS = re.compile(r'"id"\s{0,8}:\s{0,8}(\d{1,9})\b')
@@ -49,6 +59,10 @@ class AcpTalk(BaseTalk):
         self._canceled = False
         self._spent: str | None = None
         """What it said on stderr of its plan's limit, while it was silent otherwise."""
+        self._logged: str | None = None
+        """The last that it said there since the prompt."""
+        self._unheard: bool | None = None
+        """Whether its silence was told with words of its stderr; None while it was not told."""
 
     def open(self) -> None:
         """Greet it."""
@@ -59,6 +73,7 @@ class AcpTalk(BaseTalk):
     def send(self, number: int, text: str) -> None:
         """Send a prompt: from then on the turn is the agent's."""
         self.turn, self._told, self._begun, self._canceled, self._spent = number, Turn(), False, False, None
+        self._logged = self._unheard = None
         words = {"sessionId": self._session, "prompt": [{"type": "text", "text": text}]}
         self._request("session/prompt", words, number)
         self.state("working", "session/prompt")
@@ -131,10 +146,19 @@ class AcpTalk(BaseTalk):
         """Take a line of its stderr: one that tells of a spent plan ends a turn that has not begun yet."""
         if not self.turn or self._begun or self._spent is not None:
             return
+        self._logged = clip(line.strip(), EXCERPT_CHARS) or self._logged
         self._spent = spent(line)
         if self._spent is not None:
             self._canceled = True
             self._notify("session/cancel", {"sessionId": self._session})
+
+    def waited(self, seconds: float) -> None:
+        """Tell that nothing comes back: whether it works is not known then."""
+        silence = None if self._begun else unheard(seconds, self._logged)
+        complained = self._logged is not None
+        if silence is not None and complained != self._unheard:  # once each: a journal is no copy of its stderr
+            self._unheard = complained
+            self.state("unknown", silence)
 
     def unread(self, head: str, length: int) -> None:
         """Take an answer that is too long for one that failed: nothing else will come of that request."""
@@ -338,6 +362,8 @@ class AcpTalk(BaseTalk):
         """Tell once that the prompt has arrived: something came back for it."""
         if self.turn and not self._begun:
             self._begun = True
+            if self._unheard is not None:
+                self.state("working", "it is heard again")
             self.delivery(self.turn, "turn-started")
 
     def _lines(self, lines: list[dict[str, Any]]) -> None:

@@ -12,6 +12,9 @@ from ... import failures
 from ...values import MESSAGE_CHARS, clip
 from .updates import PHRASES
 
+COMPLAINED_S, SILENT_S = 60.0, 300.0
+"""How long an agent may say nothing after a prompt until that is told: where it writes to stderr, and else."""
+
 
 def spent(line: str) -> str | None:
     """Return a line of an agent's stderr that tells that its plan's limit is used up, or None."""
@@ -24,3 +27,15 @@ def silent(name: str, seconds: float) -> str:
         f"{name} said nothing for {seconds:.0f} s after the prompt: its provider may be refusing it (a limit, a "
         "connection), which it does not tell"
     )
+
+
+def unheard(seconds: float, said: str | None) -> str | None:
+    """Return what is known of an agent that said nothing so long after a prompt; None while that is nothing odd.
+
+    ``said`` is the last that it wrote to stderr since then.
+    """
+    if said is not None and seconds >= COMPLAINED_S:
+        return f"nothing was heard for {COMPLAINED_S:.0f} s after the prompt; on stderr it said: {said}"
+    if seconds >= SILENT_S:
+        return f"nothing was heard for {SILENT_S:.0f} s after the prompt"
+    return None

@@ -44,6 +44,7 @@ from ...values import (
     as_word,
     clip,
 )
+from .meter import Meter
 from .tools import REFUSALS, TARGETS, TOOLS
 
 SYNTHETIC_MODEL = "<synthetic>"
@@ -67,6 +68,7 @@ class ClaudeParser(JsonLinesParser):
         self._model: str | None = None
         self._conversation: str | None = None
         self._generation: str | None = None
+        self._meter = Meter()
         self._calls: dict[str, str] = {}
         self._denied: dict[str, None] = {}
         self._limit_ends: float | None = None
@@ -171,6 +173,7 @@ class ClaudeParser(JsonLinesParser):
         if own:
             self._observe(model, events)
         self._generated(as_word(message.get("id")), events)
+        self._meter.message(message, model)
         for block in as_list(message.get("content")):
             self._block(as_object(block), own, events)
 
@@ -205,6 +208,8 @@ class ClaudeParser(JsonLinesParser):
         events.append(ToolCalled(tool=TOOLS.get(name, ToolKind.OTHER), name=name, target=target))
 
     def _user(self, item: Mapping[str, Any], events: list[LaneEvent]) -> None:
+        if (used := self._meter.report()) is not None:  # the calls of a message are answered: it is whole
+            events.append(used)
         for entry in as_list(as_object(item.get("message")).get("content")):
             block = as_object(entry)
             if block.get("type") == "tool_result":

@@ -12,6 +12,7 @@ from fakes.actors import eventually
 from outsourcerer.actors import check_run
 from outsourcerer.actors.check_keeper import HEAD, TAIL, Output
 from outsourcerer.actors.check_run import Check, CheckResult, Verdict, result_of, run_check
+from outsourcerer.actors.check_shell import SHELL
 from outsourcerer.state.identity import boot_id, identify
 from outsourcerer.state.processes import read_process
 
@@ -28,6 +29,12 @@ def check(tmp_path, command, timeout_s=60.0, **environment):
     return Check(command, str(tmp_path / "work"), {"PATH": os.environ["PATH"], **environment}, timeout_s)
 
 
+@pytest.fixture(params=["posix", "plain"])
+def road(request, monkeypatch):
+    """The keeper of POSIX, and the one of systems without fork."""
+    monkeypatch.setattr(check_run, "PLAIN", request.param == "plain")
+
+
 def run(tmp_path, command, timeout_s=60.0, **environment):
     return run_check(tmp_path / "check-1", check(tmp_path, command, timeout_s, **environment))
 
@@ -41,12 +48,14 @@ def run(tmp_path, command, timeout_s=60.0, **environment):
         ("no-such-program-here", Verdict.NOT_RUN, 127, None),
     ],
 )
+@pytest.mark.usefixtures("road")
 def test_an_exit_is_a_verdict(tmp_path, command, verdict, code, number):
     result = run(tmp_path, command)
     assert (result.verdict, result.code, result.signal) == (verdict, code, number)
     assert result.seconds > 0
 
 
+@pytest.mark.usefixtures("road")
 def test_where_it_runs_and_what_it_sees(tmp_path):
     command = "pwd; echo $WORD; (: < /dev/tty) 2>/dev/null && echo a terminal; wc -c < /dev/stdin; trap"
     result = run(tmp_path, command, WORD="said", timeout_s=60.0)
@@ -55,6 +64,7 @@ def test_where_it_runs_and_what_it_sees(tmp_path):
     assert (tmp_path / "check-1" / "output.log").stat().st_mode & 0o777 == 0o600
 
 
+@pytest.mark.usefixtures("road")
 def test_a_folder_that_is_not_there(tmp_path):
     result = run_check(tmp_path / "c", Check("true", str(tmp_path / "nowhere"), {}, 5.0))
     assert result.verdict is Verdict.NOT_RUN
@@ -62,6 +72,7 @@ def test_a_folder_that_is_not_there(tmp_path):
     assert run_check(tmp_path / "none" / "c", Check("true", "/", {}, 5.0)).verdict is Verdict.NOT_RUN
 
 
+@pytest.mark.usefixtures("road")
 def test_one_that_hangs_is_ended_with_all_that_it_started(tmp_path):
     command = "trap '' TERM; setsid sh -c 'trap \"\" TERM; echo $$ > a; sleep 600' & echo $$ > b; sleep 600"
     result = run(tmp_path, command, timeout_s=1.0)
@@ -71,6 +82,7 @@ def test_one_that_hangs_is_ended_with_all_that_it_started(tmp_path):
     assert [pid for pid in left if alive(pid)] == []
 
 
+@pytest.mark.usefixtures("road")
 def test_a_daemon_that_it_leaves_does_not_hold_it_up(tmp_path):
     command = "setsid sh -c 'echo $$ > daemon; exec sleep 600' & while ! test -s daemon; do sleep 0.01; done; echo done"
     result = run(tmp_path, command)
@@ -78,6 +90,7 @@ def test_a_daemon_that_it_leaves_does_not_hold_it_up(tmp_path):
     assert not alive(int((tmp_path / "work" / "daemon").read_text()))
 
 
+@pytest.mark.usefixtures("road")
 def test_a_flood_is_read_and_not_kept(tmp_path):
     result = run(tmp_path, "echo first; head -c 30000000 /dev/zero | tr '\\0' x; echo; echo last; exit 1")
     assert result.output_bytes == 30000000 + len("first\n\nlast\n")
@@ -107,6 +120,7 @@ def test_two_who_ask_at_once_get_one_run(tmp_path):
     assert (tmp_path / "work" / "ran").read_text() == "x\n"
 
 
+@pytest.mark.usefixtures("road")
 def test_it_can_be_stopped(tmp_path):
     stop, results = threading.Event(), []
     wanted = check(tmp_path, "echo $$ > pid; sleep 600")
@@ -119,6 +133,7 @@ def test_it_can_be_stopped(tmp_path):
     assert not alive(int(pid))
 
 
+@pytest.mark.usefixtures("road")
 def test_one_whose_keeper_was_killed_is_not_graded_and_leaves_nothing(tmp_path):
     results = []
     wanted = check(tmp_path, "echo $$ > pid; sleep 600")
@@ -136,7 +151,7 @@ def test_one_whose_keeper_was_killed_is_not_graded_and_leaves_nothing(tmp_path):
 def test_a_later_process_waits_for_the_run_that_there_is(tmp_path):
     """The supervisor is killed while a check runs: the next one finds its end, and runs nothing again."""
     wanted = check(tmp_path, "echo x >> ran; while ! test -e go; do sleep 0.02; done; echo end; exit 4")
-    check_run._begin(tmp_path / "c", wanted)
+    check_run._begin(tmp_path / "c", wanted, [SHELL, "-c", wanted.command])
     eventually((tmp_path / "work" / "ran").exists)
     (tmp_path / "work" / "go").touch()
     result = run_check(tmp_path / "c", wanted)

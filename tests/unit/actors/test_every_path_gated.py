@@ -58,7 +58,7 @@ NEVER = {
     "cleanup", "gc", "supervisor", "models", "advise", "mode", "outcome", "estimate", "suggest", "brief", "tap",
     "lanes", "skill", "hook", "limits", "tab", "consent", "posture", "sanitize", "config", "completion",
     "help", "import", "parity",
-    "bearings", "rundown", "heartbeat",
+    "bearings", "rundown", "dash", "heartbeat",
 }  # fmt: skip
 """Commands that start no delegate."""
 

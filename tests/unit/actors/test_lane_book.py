@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import os
 
 import pytest
 from fakes.lanes import lane_toml, write_lane
 from outsourcerer.actors.lane_book import LaneBook
+from outsourcerer.state.errors import StateError
 from outsourcerer.state.home import Home
 
 
@@ -96,3 +98,28 @@ def test_a_file_of_another_user_is_not_used(home, monkeypatch):
     book = LaneBook(home)
     assert book.lane("good") is None
     assert "another user" in book.registry().problems[0].message
+
+
+@pytest.mark.parametrize("name", ["open", "scandir"])
+def test_a_lane_that_can_not_be_read_for_now_is_not_gone(home, monkeypatch, name):
+    """No descriptors are left: what was known holds, what nobody knows yet is trouble, and neither outlasts the want."""
+    new, old = LaneBook(home), LaneBook(home)
+    assert old.lane("good") is not None
+    write_lane(home.root, "later", lane_toml(argv=["/bin/true"]))
+    real = getattr(os, name)
+
+    def fails(path, *given, **named):
+        if "lanes.d" in os.fsdecode(path):
+            raise OSError(errno.EMFILE, "Too many open files", path)
+        return real(path, *given, **named)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, name, fails)
+        assert old.lane("good") is not None
+        for book in (new, old):
+            with pytest.raises(StateError, match="Too many open files"):
+                book.lane("later")
+    for book in (new, old):
+        assert book.lane("good") is not None
+        assert book.lane("later") is not None
+        assert book.lane("gone") is None

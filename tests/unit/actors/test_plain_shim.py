@@ -12,10 +12,11 @@ import pytest
 from fakes.actors import eventually
 from fakes.launches import alive, bearers, launchable, sweep
 from fakes.permits import permit
-from outsourcerer.actors import plain_shim, plain_spawner, shim
+from outsourcerer.actors import plain_process, plain_shim, shim
 from outsourcerer.actors.attempt import LaunchFate, claim_attempt, fate_of_launch
 from outsourcerer.actors.held import HeldSession
-from outsourcerer.actors.plain_spawner import PlainSpawner, environment, spawner_for
+from outsourcerer.actors.plain_process import environment
+from outsourcerer.actors.plain_spawner import PlainSpawner, spawner_for
 from outsourcerer.actors.spawner import Spawner, SpawnError
 from outsourcerer.state.job_folder import SpawnRecord
 
@@ -260,13 +261,13 @@ def test_a_job_object_that_lets_nobody_out_is_stayed_in(monkeypatch, bench):
             raise PermissionError(5, "Access is denied")
         return SimpleNamespace(pid=1, stdout=io.BytesIO(), wait=lambda: 0)
 
-    monkeypatch.setattr(plain_spawner, "FLAGS", 0x08000200)
-    monkeypatch.setattr(plain_spawner, "LEAVE_JOB", 0x01000000)
-    monkeypatch.setattr(plain_spawner.subprocess, "Popen", popen)
+    monkeypatch.setattr(plain_process, "FLAGS", 0x08000200)
+    monkeypatch.setattr(plain_process, "LEAVE_JOB", 0x01000000)
+    monkeypatch.setattr(plain_process.subprocess, "Popen", popen)
     folder = bench.start(bench.folder())
     assert asked == [0x09000200, 0x08000200]
-    monkeypatch.setattr(plain_spawner, "LEAVE_JOB", 0)
-    monkeypatch.setattr(plain_spawner, "FLAGS", 0x01000000)
+    monkeypatch.setattr(plain_process, "LEAVE_JOB", 0)
+    monkeypatch.setattr(plain_process, "FLAGS", 0x01000000)
     with pytest.raises(SpawnError, match="Access is denied"):
         bench.start(folder)
 

@@ -133,7 +133,7 @@ def test_a_failed_start_counts_and_is_tried_again(tree):
     tree.run(tree.spec("a"), tree.spec("b"))
     assert tree.incarnation("b") == 1
     tree.back("a", 3)
-    assert [entry[2:] for entry in tree.only("ended")] == [("failed to start: no a today", True)] * 2
+    assert [entry[2:] for entry in tree.only("ended")] == [("failed to start: OSError: no a today", True)] * 2
 
 
 def test_where_order_means_something_a_failed_start_holds_later_ones_back(tree):

@@ -19,7 +19,6 @@ def test_tries_can_be_judged_whenever_their_command_ends(monkeypatch, tmp_path, 
     def take(*_given):
         raise error
 
-    monkeypatch.setenv("OSRC_WORKTREE_BASE", "")  # the command sets it, for the process that it is
     monkeypatch.setattr(best_of, "Reach", lambda _options: SimpleNamespace(channel=lambda: None, close=lambda: None))
     monkeypatch.setattr(groups, "folder_for", lambda _reach, group_id, _folder: str(tmp_path / group_id))
     monkeypatch.setattr(crewing, "take_group", take)

@@ -38,6 +38,33 @@ def test_which_session_a_word_means(word, index):
     assert chosen(ROWS, word) is ROWS[index]
 
 
+NAMELESS = [
+    {
+        "id": "claude:0123456789abcdef0123456789abcdef",
+        "session_id": "0123456789abcdef0123456789abcdef",
+        "cwd": "/w/one",
+    },
+    {"id": None, "name": None, "pid": None, "cwd": "/w/two words", "tool": "aider"},
+    {"id": "pid:7", "pid": 7, "name": None, "cwd": None},
+    {"id": "pi:9999", "name": "a long\nname of many words, which the table cuts", "cwd": "/w/three"},
+]
+
+
+@pytest.mark.parametrize("index", range(len(NAMELESS)))
+def test_what_is_listed_as_a_name_selects_it(index):
+    line = fleet_table(NAMELESS, home="/w")[1 + index]
+    name = line.split("  ")[0]
+    assert chosen(NAMELESS, name) is NAMELESS[index]
+    assert chosen(NAMELESS, f"[self?] {name}") is NAMELESS[index]
+
+
+@pytest.mark.parametrize(("word", "index"), [("two words", 1), ("/w/two words/", 1), ("one", 0)])
+def test_a_folder_selects_its_session(word, index):
+    assert chosen(NAMELESS, word) is NAMELESS[index]
+    with pytest.raises(CliError, match="two words"):
+        chosen([*NAMELESS, {"cwd": "/x/two words"}], "two words")
+
+
 @pytest.mark.parametrize(
     ("word", "code"), [("abcd", "ambiguous_session"), ("the", "ambiguous_session"), ("zz", "no_such_session"), ("", "no_such_session")]
 )  # fmt: skip
@@ -156,7 +183,7 @@ def test_another_refusal_is_said():
 def test_a_terminal_gets_the_table_drawn_anew(monkeypatch, capsys):
     monkeypatch.setattr(command, "is_terminal", lambda _: True)
     monkeypatch.setattr(command, "terminal_width", lambda _: 100)
-    monkeypatch.setattr(command, "_height", lambda: 5)
+    monkeypatch.setattr(command, "terminal_height", lambda: 5)
     command._frame(Globals(), [ROW] * 30, {})
     drawn = capsys.readouterr().out
     assert drawn.startswith("\x1b[H\x1b[2J")

@@ -101,6 +101,34 @@ def test_brief_says_what_it_can_of_a_home_that_is_damaged_or_not_there(tmp_path,
     assert done.returncode == 0, shown(done)
     assert b"no gauge is known" in done.stdout
     assert home.exists() == (content is not None)
+    notes = parsed(osrc(home, "brief", "--json"))["notes"]
+    assert len(notes) == (content is not None)
+    for note in notes:
+        assert "state.db" in note
+        assert "osrc supervisor restart" in note
+        assert f"note: {note}".encode() in done.stderr, shown(done)
+
+
+def test_advice_says_once_that_limits_cant_be_read(tmp_path):
+    home = tmp_path / "home"
+    home.mkdir(mode=0o700)
+    (home / "state.db").write_bytes(b"not a database, but long enough to be one" * 20)
+    done = osrc(home, "advise", "fix the bug in x.py")
+    assert done.stderr.count(b"limits can't be read") == 1, shown(done)
+
+
+def test_a_driving_mode_that_is_none_is_said(tmp_path):
+    home = tmp_path / "home"
+    home.mkdir(mode=0o700)
+    (home / "mode").write_bytes(b"\xffwhatever\x1b[31m")
+    told, brief = parsed(osrc(home, "mode", "--json")), parsed(osrc(home, "brief", "--json"))
+    assert (told["mode"], brief["mode"]) == (None, None)
+    assert brief["notes"] == [told["note"]]
+    assert "holds no driving mode; osrc mode auto|manual|hybrid" in told["note"]
+    assert told["note"].encode() in osrc(home, "mode").stderr
+    (home / "mode").unlink()
+    (home / "mode").mkdir()
+    assert "can't be read" in parsed(osrc(home, "brief", "--json"))["notes"][0]
 
 
 def test_suggest_and_estimate_go_by_the_cached_catalogue(tmp_path):

@@ -34,8 +34,13 @@ def events(tmp_path: Path, *rows: dict[str, Any]) -> Events:
         ([delivery("accepted"), ASK, ANSWERED, delivery("turn-started"), {"type": "end", "ok": True}], 0),
         ([ASK, {"type": "end", "ok": False}, delivery("turn-started"), {"type": "end", "ok": True}], 0),
         ([delivery("turn-started"), EXITED], 1),
+        ([delivery("turn-started"), {"type": "end", "ok": True}, {"type": "end", "ok": False}, EXITED], 0),
         ([delivery("accepted"), delivery("failed"), EXITED], 1),
         ([delivery("written"), delivery("unverified")], 2),
+        # What proves its turn may be seen late; the end of another's turn is not its own.
+        ([delivery("written"), delivery("unverified"), {"type": "end", "ok": True, "text": "here it is"}], 0),
+        ([delivery("unverified"), delivery("written", 3), {"type": "end", "ok": True}], 2),
+        ([delivery("unverified"), EXITED], 2),
         ([delivery("accepted")], 124),
     ],
 )

@@ -80,3 +80,5 @@ def test_a_named_price_is_the_catalogues_or_refused(home):
 def test_nothing_yet_and_no_time(tmp_path):
     assert osrc(tmp_path / "none", "tab").stdout == b"nothing was spent yet\n"
     assert osrc(tmp_path / "none", "tab", "--since", "soon").returncode == 64
+    for more in ((), ("--csv",)):
+        assert osrc(tmp_path / "none", "tab", "--against", "no/such", *more).returncode == 64

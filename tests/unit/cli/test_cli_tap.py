@@ -9,9 +9,11 @@ from pathlib import Path
 
 import pytest
 from fakes.osrc_process import osrc, parsed, shown
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
-from outsourcerer.cli import statusline
+from outsourcerer.cli import statusline, tap_receipt
+from outsourcerer.cli.settings_text import members, whole
+from outsourcerer.cli.tap_receipt import before_it, forgotten, remembered
 from outsourcerer.cli.tap_settings import command, installed, own_command, tapped, uninstalled
 
 OWN = "cat | tr a-z A-Z; printf ' it''s %s' \"$((1 + 1))\"; exit 3"
@@ -105,30 +107,86 @@ def test_nothing_heavy_is_loaded():
 
 # --- the settings
 
+WORDS = ("/py thon", "/a b/statusline.py", "/h'ome")
 
-@given(st.text(min_size=1).filter(lambda text: "\0" not in text), st.booleans())
-def test_what_is_installed_comes_off_again(own, padded):
+
+@given(st.text(min_size=1).filter(lambda text: "\0" not in text), st.booleans(), st.sampled_from([None, 1, "\t"]))
+def test_what_is_installed_comes_off_again(own, padded, indent):
     line = {"type": "command", "command": own, **({"padding": 0} if padded else {})}
-    settings = {"model": "opus", "statusLine": line, "hooks": {}}
-    once = installed(settings, "/py thon", "/a b/statusline.py", "/h'ome")
-    assert own_command(once) == own
-    assert tapped(once)[1] == "/h'ome"
-    assert installed(once, "/py thon", "/a b/statusline.py", "/h'ome") == once
-    assert uninstalled(once) == settings
-    assert list(once) == list(settings)
+    before = json.dumps({"model": "opus", "statusLine": line, "hooks": {}}, indent=indent, ensure_ascii=False)
+    once = installed(before, *WORDS)
+    assert own_command(json.loads(once)) == own
+    assert tapped(json.loads(once))[1] == "/h'ome"
+    assert installed(once, *WORDS) == once
+    assert json.loads(uninstalled(once)) == json.loads(before)
+    assert uninstalled(once) == before or not own.isprintable() or not own.isascii()
 
 
-def test_without_a_line_of_their_own_none_is_left():
-    once = installed({"model": "opus"}, "/python", "/statusline.py", "/home")
-    assert once["statusLine"]["type"] == "command"
-    assert uninstalled(once) == {"model": "opus"}
-    assert uninstalled({"statusLine": {"command": "mine"}}) == {"statusLine": {"command": "mine"}}
+@pytest.mark.parametrize(
+    "before",
+    [
+        '{"model": "opus"}',
+        '{\n  "model" : "\\ud800",\n  "cost": 1e400 , "n": 12345678901234567890.10\n}\n',
+        '\ufeff{"a":1,"b":[{"statusLine":7}]}',
+        "{\r\n}\r\n",
+        '  {"a": ' + "9" * 5000 + "}",
+    ],
+)
+def test_without_a_line_of_their_own_none_is_left_and_nothing_else_is_touched(before):
+    once = installed(before, *WORDS)
+    assert tapped(whole(once))
+    assert installed(once, *WORDS) == once
+    assert uninstalled(once) == before
+    assert uninstalled(before) == before
+
+
+def test_edits_made_meanwhile_are_kept():
+    before = '{"a": 1.50, "statusLine": {"type": "command", "command": "mine"}, "a": 1e400}'
+    once = installed(before, *WORDS)
+    edited = once.replace('"a": 1.50', '"a":\t2.500,"new": [1e999]')
+    assert uninstalled(edited) == before.replace('"a": 1.50', '"a":\t2.500,"new": [1e999]')
+    alone = installed('{"z": 0}', *WORDS).replace('{"z": 0,', "{")
+    assert whole(uninstalled(alone)) == {}
+    first = installed('{"z": 0}', *WORDS).replace('{"z": 0,', "{")[:-1] + ', "y": "\\ud800"}'
+    assert uninstalled(first) == '{"y": "\\ud800"}'
+    null = installed('{"statusLine": null}', *WORDS)
+    assert tapped(json.loads(null))
+
+
+@pytest.mark.parametrize(
+    "text", ["", "[]", "7", "{", '{"a" 1}', '{"a": 1,}', "{} {}", "{1: 2}", "{" * 9000, '{"a":' * 9000]
+)
+def test_a_text_that_is_no_object_is_told_as_that(text):
+    for of in (whole, lambda text: installed(text, *WORDS), uninstalled):
+        with pytest.raises(ValueError, match="no JSON object"):
+            of(text)
+
+
+@given(
+    st.dictionaries(
+        st.text(max_size=3),
+        st.recursive(
+            st.none() | st.text(max_size=3) | st.floats(),
+            lambda of: st.lists(of, max_size=2) | st.dictionaries(st.text(max_size=2), of, max_size=2),
+            max_leaves=4,
+        ),
+        max_size=4,
+    )
+)
+@settings(max_examples=50)
+def test_members_are_found_where_they_stand(value):
+    for text in (json.dumps(value), json.dumps(value, indent=2), " " + json.dumps(value, separators=(" ,", ": "))):
+        found = members(text)
+        assert [one.key for one in found] == list(value)
+        for one in found:
+            assert json.loads(text[one.key_at : one.begin].rstrip(" :")) == one.key
+            assert repr(json.loads(text[one.begin : one.end])) == repr(value[one.key])
 
 
 @pytest.mark.parametrize("line", [7, [], {"type": "other", "command": "x"}, {"command": 7}])
 def test_a_line_of_another_kind_is_left(line):
     with pytest.raises(ValueError, match="not a command"):
-        installed({"statusLine": line}, "/python", "/statusline.py", "/home")
+        installed(json.dumps({"statusLine": line}), *WORDS)
 
 
 def test_the_commands(tmp_path):
@@ -152,7 +210,46 @@ def test_the_commands(tmp_path):
         ("pool:claude", "statusline", None)  # its window began anew long ago
     ]
     assert not parsed(osrc(home, "tap", "uninstall", "--json"))["installed"]
-    assert json.loads(real.read_text()) == json.loads(before)
+    assert (real.read_text(), stat.S_IMODE(real.stat().st_mode)) == (before, 0o644)
+    assert place.is_symlink()
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        b'{"model":"\\ud800", "x": 1e400,"statusLine":{"command":"\\u0063at"\n},"statusLine" : null }',
+        b"",
+        b" \n",
+        None,
+    ],
+    ids=["odd", "empty", "blank", "none"],
+)
+def test_untouched_settings_are_what_they_were_byte_for_byte(tmp_path, before):
+    home, place = tmp_path / "home", tmp_path / ".claude" / "settings.json"
+    place.parent.mkdir()
+    if before is not None:
+        place.write_bytes(before)
+    done = osrc(home, "tap", "install")
+    assert done.returncode == 0, shown(done)
+    assert place.read_bytes() != before
+    done = osrc(home, "tap", "uninstall", "--json")
+    assert not parsed(done)["installed"], shown(done)
+    assert (place.read_bytes() if place.exists() else None) == before
+    assert not (home / tap_receipt.FILE).exists()
+
+
+def test_a_receipt_remembers_the_first_state_of_a_file_that_only_the_tap_changed():
+    once = remembered(None, "/s", None, b"tap 1")
+    assert before_it(once, "/s", b"tap 1") == (True, None)
+    again = remembered(once, "/s", b"tap 1", b"tap 2")
+    assert before_it(again, "/s", b"tap 2") == (True, None)
+    edited = remembered(once, "/s", b"mine", b"tap 2")
+    assert before_it(edited, "/s", b"tap 2") == (True, b"mine")
+    assert before_it(edited, "/s", b"tap 1") == before_it(edited, "/t", b"tap 2") == (False, None)
+    assert forgotten(edited, "/s") is None
+    assert before_it(forgotten(remembered(edited, "/t", b"\xff", b"x"), "/s"), "/t", b"x") == (True, b"\xff")
+    for damaged in (b"", b"[", b"[]", b'{"schema_version": "1", "files": {"/s": 7}}', edited.replace(b"bWlu", b"!!!!")):
+        assert before_it(damaged, "/s", b"tap 2") == (False, None)
 
 
 def test_settings_that_are_none_are_left(tmp_path):
@@ -168,3 +265,29 @@ def test_settings_that_are_none_are_left(tmp_path):
 def test_a_closed_stdin_leaves_the_persons_own_line(home):
     done = subprocess.run(["/bin/sh", "-c", f"{line_for(home)} <&-"], capture_output=True, timeout=60, check=False)
     assert (done.stdout, done.stderr, done.returncode) == (b" its 2", b"", 3)
+
+
+def test_a_status_of_any_length_passes_whole(home):
+    status = b'{"x": "' + b"y" * (statusline.LIMIT + 100_000) + b'"}'
+    own = "cksum"
+    assert run(line_for(home, own), status).stdout == run(own, status).stdout
+    assert run(line_for(home, "exec true"), status).returncode == 0
+
+
+def test_the_own_line_meets_a_closed_pipe_as_it_always_did(home):
+    own = "yes | head -n 1"
+    done = run(line_for(home, own), b"{}")
+    assert (done.stdout, done.stderr) == (b"y\n", b"")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no device that is always full")
+def test_a_line_that_nobody_can_be_shown_is_no_traceback(home):
+    for line in (f"{line_for(home, None)} >/dev/full", f"{line_for(home, None)} >&-"):
+        done = run(line, json.dumps(STATUS).encode())
+        assert (done.stdout, done.stderr, done.returncode) == (b"", b"", 1)
+
+
+def test_there_is_no_less_than_nothing():
+    assert (
+        str(statusline.windows_in({"rate_limits": {"five_hour": {"used_percentage": -0.0}}})[0]["utilization"]) == "0.0"
+    )

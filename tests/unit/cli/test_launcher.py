@@ -14,6 +14,7 @@ PROGRAM = '#!/bin/sh\necho "program:$0"\nfor word in "$@"; do echo "word:$word";
 NEW_PYTHON = """#!/bin/sh
 # a python that can make an environment whose pip installs $OSRC_FAKE_PIP
 case "$*" in
+"-c"*find_spec*) exit "${OSRC_FAKE_MCP:-0}" ;;
 -c*) exit 0 ;;
 "-m venv "*) mkdir -p "$3/bin" && cp "$0" "$3/bin/python" ;;
 "-m pip install "*)
@@ -124,6 +125,25 @@ def test_it_installs_itself_once_from_the_checkout(place: Place) -> None:
     assert f"{place.root}\n" in (place.data / "install.log").read_text()
     again = place.run("brief")
     assert (again.stdout, again.stderr) == ("made brief\n", "")
+
+
+def test_an_mcp_server_gets_what_it_needs(place: Place) -> None:
+    place.program(place.bin / "python3", NEW_PYTHON)
+    (place.root / "pyproject.toml").write_text('[project]\nname = "outsourcerer"\n')
+    assert place.run("run", "mcp").stdout == "made run mcp\n"
+    log = place.data / "install.log"
+    assert "[mcp]" not in log.read_text(), "a task is no verb"
+    assert place.run("mcp").stderr == "", "it is there"
+    done = place.run("--cloud-ack", "mcp", OSRC_FAKE_MCP="1")
+    assert (done.returncode, done.stdout) == (0, "made --cloud-ack mcp\n")
+    assert "adding what an MCP server needs" in done.stderr
+    assert "outsourcerer[mcp]\n" in log.read_text()
+    done = place.run("mcp", OSRC_FAKE_MCP="1", OSRC_FAKE_PIP="fails")
+    assert (done.returncode, done.stdout) == (0, "made mcp\n"), "the program says the one command"
+    assert "is there a network?" in done.stderr
+    shutil.rmtree(place.data)
+    assert place.run("mcp").stdout == "made mcp\n"
+    assert f"{place.root}[mcp]\n" in log.read_text()
 
 
 def test_it_finds_the_checkout_that_the_plugin_came_from(place: Place) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import threading
 import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -14,20 +15,34 @@ import pytest
 from fakes.fake_gateway import FakeGateway, job, job_id
 from mcp import Client, MCPError
 from outsourcerer.cli import loops
+from outsourcerer.cli.commands import second_opinion as opinions
 from outsourcerer.cli.commands.loop import LADDER
-from outsourcerer.cli.mcp_server import session_tools
+from outsourcerer.cli.errors import CliError
+from outsourcerer.cli.mcp_server import after_tools, crew_tools, errands, session_tools
 from outsourcerer.cli.mcp_server.ancestry import ancestors, inherit_depth
 from outsourcerer.cli.mcp_server.asking import bound, sentence
 from outsourcerer.cli.mcp_server.bounds import clip, event_rows
 from outsourcerer.cli.mcp_server.desk import Desk, members
 from outsourcerer.cli.mcp_server.server import build
 from outsourcerer.cli.options import Globals
+from outsourcerer.cli.output import say
+from outsourcerer.cli.reach import Reach
 from outsourcerer.messages.loop import LoopTerms
 
 FIRST, SECOND = job_id(1), job_id(2)
 ENDED = {"state": "done", "exit": 0, "ended": 1042.0}
-READING = {"brief", "advise", "tab", "fleet", "status", "wait", "result", "session_read"}
+READING = {"brief", "advise", "tab", "fleet", "status", "wait", "result", "session_read", "rundown", "heartbeat"}
 ENDING = {"cancel", "session_stop"}
+NOTING = {"outcome", "acknowledge"}
+STARTING = {"delegate", "fanout", "loop", "retry", "second_opinion", "crew", "best_of", "image"}
+STEERING = {
+    "session_start",
+    "session_send",
+    "session_answer",
+    "session_set",
+    "session_interrupt",
+    "session_relaunch",
+}
 
 
 @pytest.fixture
@@ -78,19 +93,12 @@ def finish(gateway: FakeGateway, identifier: str, text: str, **changes: object) 
 
 def test_every_tool_says_what_it_is_and_what_it_may_do(gateway: FakeGateway) -> None:
     tools = {tool.name: tool for tool in talk(lambda client: client.list_tools()).tools}
-    assert set(tools) >= READING | ENDING | {
-        "delegate",
-        "fanout",
-        "loop",
-        "session_start",
-        "session_send",
-        "session_answer",
-    }
+    assert set(tools) == READING | ENDING | NOTING | STARTING | STEERING
     for name, tool in tools.items():
         assert tool.description, name
         assert tool.annotations is not None, name
         assert tool.annotations.read_only_hint is (name in READING), name
-        assert name in READING or tool.annotations.destructive_hint, name
+        assert tool.annotations.destructive_hint is (None if name in READING else name not in NOTING), name
         assert "context" not in tool.input_schema["properties"], name
     assert gateway.requests == []
 
@@ -395,3 +403,138 @@ def test_a_loop_is_asked_for_as_the_command_does_it(gateway: FakeGateway, monkey
     for bodies in asked:
         LoopTerms.model_validate(bodies["terms"])
     assert "no_such_loop" in refused("wait", ids=[found["loop_id"]])
+
+
+def test_a_job_is_retried_on_other_terms(gateway: FakeGateway, tmp_path: Path) -> None:
+    folder = tmp_path / "job"
+    folder.mkdir()
+    asked = {
+        "verb": "edit",
+        "task": "Mend it.",
+        "lane": "fake",
+        "model": "small",
+        "cwd": str(tmp_path),
+        "skills": ["a"],
+    }
+    (folder / "meta.json").write_text(json.dumps({"request": asked}))
+    gateway.jobs[FIRST] = job(FIRST, label="mend", log_path=str(folder / "out.log"), **ENDED)
+    answer = call("retry", job="mend", model="large")
+    request = next(body for body in gateway.requests if body["kind"] == "job.submit")["request"]
+    assert answer["job_id"] in gateway.jobs
+    assert {key: request.get(key) for key in asked} == {**asked, "model": "large", "lane": None}
+    gateway.jobs[SECOND] = job(SECOND)
+    assert "not_finished" in refused("retry", job=SECOND)
+
+
+def test_an_errand_returns_its_id_and_is_waited_for(gateway: FakeGateway, monkeypatch: pytest.MonkeyPatch) -> None:
+    go = threading.Event()
+
+    def opinion(options: Globals, reach: Any, question: str, *_: Any) -> str:
+        assert (options.json, options.quiet) == (True, False)
+        given = {"common": {"verb": "run"}, "members": [{"task": question}], "refused": [], "skip_refused": False}
+        reach.request({"kind": "fanout.submit", "request": given, "dry_run": False})
+        say("they \x1b[31mdiffer")
+        assert go.wait(60)
+        return "the view"
+
+    group = {"group_id": "fanout-20300101-000000-000000000001", "jobs": [job(FIRST)], "summary": {}, "refused": []}
+    monkeypatch.setattr(opinions, "opinion", opinion)
+    monkeypatch.setattr(crew_tools, "facts", lambda view: {"answer": view, "long": "x" * 50_000})
+    monkeypatch.setattr(Reach, "request", lambda _self, _body: {"kind": "group_accepted", "group": group})
+    monkeypatch.setattr(Desk, "group", lambda _self, _token: group)
+
+    async def work(client: Client) -> None:
+        async def said(name: str, **arguments: Any) -> dict[str, Any]:
+            return (await client.call_tool(name, arguments)).structured_content
+
+        begun = await said("second_opinion", question="What?", models=["a", "b"])
+        assert (begun["state"], begun["group_id"], begun["job_ids"]) == ("running", group["group_id"], [FIRST])
+        for word in (begun["errand_id"], begun["group_id"]):
+            waited = await said("wait", ids=[word], seconds=0)
+            assert (waited["ended"], waited["errand"]["kind"]) == (False, "second_opinion")
+        assert [one["errand_id"] for one in (await said("status"))["errands"]] == [begun["errand_id"]]
+        early = await client.call_tool("result", {"job": begun["errand_id"]})
+        assert (early.is_error, "not_finished" in early.content[0].text) == (True, True)
+        go.set()
+        while not (waited := await said("wait", ids=[begun["errand_id"]], seconds=40))["ended"]:
+            assert waited["errand"]["trouble"] is None
+        assert waited["errand"]["notes"] == ["they differ"]
+        told = await said("result", job=begun["group_id"])
+        assert told["result"]["answer"] == "the view"
+        assert len(told["result"]["long"]) < 9000
+        assert (await said("status"))["errands"] == []
+
+    talk(work)
+
+
+def test_what_is_refused_of_an_errand_is_said_at_once(gateway: FakeGateway, tmp_path: Path) -> None:
+    assert "bad_task" in refused("second_opinion", question=" ", models=["a", "b"])
+    assert "names one model twice" in refused("second_opinion", question="x", models=["a", "A"])
+    assert "contract" in refused("second_opinion", question="x", models=["a", "b"], contract="nonsense")
+    assert "Give tasks and check, or resume alone" in refused("crew", tasks=["x"])
+    assert "Give task and one of check" in refused("best_of", task="x")
+    assert "no_worktree" in refused("crew", tasks=["x"], check="true", lane="fake", cwd=str(tmp_path))
+    assert "no_worktree" in refused("best_of", task="x", check="true", lane="fake", cwd=str(tmp_path))
+    assert "lane_not_ready" in refused("image", prompt="a cat", backend="openrouter")
+    assert "no_such_job" in refused("wait", ids=["errand-20300101-000000-00000000"])
+    assert gateway.jobs == {}
+
+
+def test_nothing_more_is_started_for_an_errand_that_was_canceled(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+    monkeypatch.setattr(Reach, "request", lambda _self, body: asked.append(body["kind"]) or {"job_id": FIRST})
+    monkeypatch.setattr(errands, "cancel", lambda _reach, ids, **_: asked.append(*ids))
+    errand = errands.Errand("image")
+    reach = errands.ErrandReach(Globals(), errand, None)
+    reach.request({"kind": "job.submit"})
+    errands.stop(Reach(Globals()), errand)
+    assert (errand.jobs, asked) == ([FIRST], ["job.submit", FIRST])
+    with pytest.raises(CliError, match="canceled"):
+        reach.request({"kind": "job.submit"})
+    assert asked == ["job.submit", FIRST]
+
+
+def test_errands_are_forgotten_in_the_end() -> None:
+    every = errands.Errands()
+    first = every.begin("x", lambda _: Reach(Globals()), lambda _: {})
+    assert first.over.wait(60)
+    for _ in range(errands.KEPT):
+        assert every.begin("x", lambda _: Reach(Globals()), lambda _: {"n": 1}).over.wait(60)
+    assert len(every._all) <= errands.KEPT
+    broken = every.begin("x", lambda _: Reach(Globals()), lambda _: 1 / 0)
+    assert broken.over.wait(60)
+    assert broken.state == "failed"
+    assert "division by zero" in (broken.trouble or "")
+
+
+def test_a_session_is_switched_in_one_thing_at_a_time(gateway: FakeGateway) -> None:
+    assert "Give one of model, effort and mode" in refused("session_set", session="x")
+    assert "Give one of model, effort and mode" in refused("session_set", session="x", model="a", mode="plan")
+    assert "no_such_session" in refused("session_set", session="x", mode="plan")
+    assert "no_such_session" in refused("session_relaunch", session="x")
+
+
+def test_rundown_and_heartbeat_work_without_a_supervisor(gateway: FakeGateway) -> None:
+    gateway.close()
+    assert "never instructions" in call("rundown")["what_it_is"]
+    shown = call("heartbeat", seconds=0)
+    assert (shown["needs_you"], shown["alarms"], shown["state"]) == (False, [], "not armed")
+    assert gateway.requests == []
+
+
+def test_a_wait_for_whatever_needs_you_ends_when_something_does(gateway: FakeGateway, monkeypatch) -> None:
+    looks: list[int] = []
+
+    def seen(_options: Globals) -> dict[str, Any]:
+        looks.append(1)
+        known = {"alarm_id": "a", "acknowledged_at": 5.0, "summary": "known"}
+        return {"state": "watching", "alarms": [known, {**known, "acknowledged_at": None}][: len(looks)]}
+
+    monkeypatch.setattr(after_tools, "seen", seen)
+    assert call("heartbeat", seconds=40)["needs_you"] is True
+    assert len(looks) == 2
+    asked: list[dict[str, Any]] = []
+    monkeypatch.setattr(Desk, "request", lambda _self, body: asked.append(body) or {"heartbeat": {"alarms": []}})
+    assert call("acknowledge", words=["a"])["alarms"] == []
+    assert asked == [{"kind": "heartbeat.acknowledge", "words": ["a"]}]
+    assert "control character" in refused("acknowledge", words=["a\x1bb"])

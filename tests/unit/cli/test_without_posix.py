@@ -37,7 +37,14 @@ LOOK = (
 )
 JOB = "run --no-daemon --lane fake --task-file task"
 CREW = "fanout --no-daemon --lane fake --agents tasks"
-WORK = ("session start --no-daemon --lane claude", "run --no-daemon --lane claude hello")
+CHECKED = "edit --no-daemon --lane fake --check true --task-file checked"
+ABSENT = "run --no-daemon --lane claude hello"
+SESSION = (
+    "session start --no-daemon --cloud-ack --lane acp:{agent} --name one say-something",
+    "session send --no-daemon one --wait more",
+    "session stop --no-daemon one",
+)
+AGENT = Path(__file__).parents[2] / "fakes" / "fake_acp_agent.py"
 
 
 def said_in(base, commands, *options):
@@ -45,7 +52,7 @@ def said_in(base, commands, *options):
     done = subprocess.run(
         [sys.executable, str(PROGRAM), *options],
         input="\n".join(commands),
-        env=environment(base / "osrc", PATH="/nowhere", OSRC_POLL="0.5"),
+        env=environment(base / "osrc", PATH="/nowhere", OSRC_POLL="0.5", OSRC_SESSION_IDLE="90", COMSPEC="/bin/sh"),
         cwd=base,
         capture_output=True,
         text=True,
@@ -80,19 +87,26 @@ def test_doctor_breaks_on_none_of_its_checks(answers):
     assert "there is none on Windows" in shown
 
 
-def test_a_job_runs_by_a_shim_that_nobody_forked_and_what_can_not_run_is_refused(tmp_path):
+def test_jobs_and_a_session_run_by_processes_that_nobody_forked(tmp_path):
     install_fake_lanes(tmp_path / "osrc")
     orphan = {"grandchild": 600, "setsid": True, "pid_file": str(tmp_path / "left")}
     (tmp_path / "task").write_text(steps(orphan, {"sleep": 1.5}, {"mark": "DONE"}, {"end": "hello"}))
+    (tmp_path / "checked").write_text(steps({"mark": "DONE"}, {"end": "changed"}))
     (tmp_path / "tasks").mkdir()
     for name in ("one", "two"):
         (tmp_path / "tasks" / f"{name}.md").write_text(steps({"mark": "DONE"}, {"end": name}))
-    codes, shown, said = said_in(tmp_path, [JOB, CREW, *WORK], "--processes-of-linux")
-    assert (codes[JOB], codes[CREW]) == (0, 0), said
+    agent = tmp_path / "agent"
+    agent.write_text(f'#!/bin/sh\nexec "{sys.executable}" "{AGENT}" talk\n')
+    agent.chmod(0o700)
+    session = [words.format(agent=agent) for words in SESSION]
+    codes, shown, said = said_in(tmp_path, [JOB, CREW, CHECKED, *session[:2], ABSENT], "--processes-of-linux")
+    assert (codes[JOB], codes[CREW], codes[CHECKED]) == (0, 0, 0), said
+    assert "note: its check passed" in said
     assert f"== {JOB}\nhello\n-- 0\n" in shown
     left = int((tmp_path / "left").read_text())
     eventually(lambda: not alive(left))
-    assert [codes[words] for words in WORK] == [1] * len(WORK)
-    assert "sessions can't run on this system: it has no fork" in said
-    assert "use osrc in WSL" in said
+    _, later, more = said_in(tmp_path, [session[2]], "--processes-of-linux")
+    assert [codes[words] for words in (*session[:2], ABSENT)] == [0, 0, 1], said
+    assert f"== {session[1]}\ntwo words\n-- 0\n" in shown
+    assert f"== {session[2]}\none exited (stopped on request)\n-- 0\n" in later, more
     assert "Traceback" not in said

@@ -51,6 +51,8 @@ def test_a_last_line_that_was_too_long_to_be_read_is_named(said):
         (Evidence(turn=GOOD), EXIT_0, {}, "done?", "unverified"),
         (Evidence(turn=GOOD), EXIT_0, {"verified": True}, "done", "completed"),
         (Evidence(turn=GOOD, last_terminal=DONE), EXIT_0, {"verified": False}, "failed", "check-failed"),
+        (Evidence(turn=GOOD, last_terminal=DONE), EXIT_0, {"checks": True, "verified": True}, "done", "completed"),
+        (Evidence(turn=GOOD, last_terminal=DONE), EXIT_0, {"checks": True}, "done?", "unverified"),
         (Evidence(turn=PRINTED), EXIT_0, {}, "done?", "unverified"),
         (Evidence(turn=PRINTED, last_terminal=DONE), EXIT_0, {}, "done", "completed"),
         (Evidence(turn=GOOD, last_terminal=marked(MarkerKind.BLOCKED, "no net")), EXIT_0, {}, "blocked", "blocked"),

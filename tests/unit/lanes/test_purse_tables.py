@@ -1,8 +1,10 @@
 """What ``brief``, ``suggest`` and ``estimate`` go by."""
 
+import json
+
 import pytest
 from outsourcerer.lanes.catalog.dealing import cheap, for_text, free
-from outsourcerer.lanes.catalog.listing import Listed
+from outsourcerer.lanes.catalog.listing import Listed, parse
 from outsourcerer.lanes.catalog.quoting import prompt_tokens, quote
 from outsourcerer.lanes.conserve import advise
 from outsourcerer.lanes.glance import LANES
@@ -57,6 +59,26 @@ def test_only_models_for_text_are_deals():
     assert [one.id for one in free(models)] == [f"v/m-{number}:free" for number in range(11, 1, -1)]
     assert [one.id for one in cheap(models)] == ["v/imaginative"]
     assert not for_text(listed("openai/whisper-large"))
+
+
+@pytest.mark.parametrize(
+    ("name", "inputs", "outputs", "text"),
+    [
+        ("x/banana", ["text"], ["image", "text"], False),
+        ("x/banana", ["text"], ["audio"], False),
+        ("x/banana", ["audio"], ["text"], False),
+        ("x/banana", ["image", "text"], ["text"], True),
+        ("x/image-reader", ["image", "text"], ["text"], True),
+        ("x/image-reader", None, None, False),
+        ("x/image-reader", "text", {"text": 1}, False),
+        ("x/llama-guard", ["text"], ["text"], False),
+        ("x/banana", [], [7, None], True),
+    ],
+)
+def test_what_a_model_answers_in_is_the_catalogue_s_word_first(name, inputs, outputs, text):
+    row = {"id": name, "architecture": {"input_modalities": inputs, "output_modalities": outputs}}
+    (model,) = parse(json.dumps({"data": [row]}).encode()).values()
+    assert for_text(model) is text
 
 
 def test_a_quote_is_of_what_is_known():

@@ -272,6 +272,32 @@ def test_an_agent_that_complains_of_its_plan_and_says_nothing_ends_its_turn() ->
     assert [(row["ok"], row["failure"]) for row in ends] == [(False, "plan-limit")]
 
 
+@pytest.mark.parametrize("words", ["Retrying in 5s (attempt 3)", None])
+def test_an_agent_that_says_nothing_for_long_is_not_said_to_work(words: str | None) -> None:
+    talk = acp_at_work()
+    talk.waited(59.0)
+    if words is not None:
+        talk.logged(words)
+        talk.logged("   ")
+    talk.waited(59.9)
+    assert drained(talk) == []
+    for seconds in (60.5, 61.0, 299.0):
+        talk.waited(seconds)
+    told = drained(talk)
+    if words is not None:
+        assert [(row["state"], words in row["evidence"]) for row in told] == [("unknown", True)]
+    talk.waited(300.0)
+    assert words is not None or [row["state"] for row in drained(talk)] == ["unknown"]
+    # An interruption is still taken, and a word of it is work again.
+    talk.interrupt(4)
+    assert [row["method"] for row in sent(talk)] == ["session/cancel"]
+    drained(talk)
+    talk.heard(said("Here I am."))
+    assert ("state", "working") in [(row["type"], row.get("state")) for row in drained(talk)]
+    talk.waited(900.0)
+    assert drained(talk) == []
+
+
 def test_what_an_agent_prints_beside_a_turn_that_has_begun_is_nobodys_word() -> None:
     talk = acp_at_work()
     talk.heard(said("I read: "))

@@ -24,18 +24,22 @@ KNOWN = {
     # By the gate's permit.
     "actors/job_launch.py": ({"spawner.spawn"}, "hands on the permit of its attempt"),
     "actors/spawner.py": ({"subprocess.Popen"}, "the forking helper itself, which knows no work; spawn takes a permit"),
-    "actors/plain_spawner.py": ({"subprocess.Popen"}, "a shim by itself, for a permit"),
+    "actors/plain_process.py": (
+        {"subprocess.Popen"},
+        "a shim or a holder by itself, for the permit that whoever starts it takes; or the keeper of a check",
+    ),
     "actors/held.py": ({"subprocess.Popen"}, "inside a shim: only what spawn asked for"),
     "actors/holders.py": ({"subprocess.run"}, "start_holder takes a permit"),
     "actors/rehearsal_turn.py": ({"subprocess.Popen"}, "takes a permit"),
     # The shim, and what runs inside a delegate that was let through.
     "actors/shim.py": ({"os.fork", "os.execve"}, "only what spawn asked for"),
+    "actors/plain_keeper.py": ({"subprocess.Popen"}, "as in check_keeper.py"),
     "actors/check_run.py": ({"subprocess.Popen"}, "the keeper of a check, which is a command of the person's own"),
     "actors/check_keeper.py": ({"subprocess.Popen"}, "that command, on this machine; no work goes to a lane by it"),
     "actors/holder_main.py": ({"os.fork"}, "leaves its caller's session; whoever starts a holder needs a permit"),
     "actors/transports/child.py": ({"subprocess.Popen"}, "inside a holder"),
     "actors/transports/pty_posix.py": ({"pexpect.spawn"}, "inside a holder"),
-    "actors/transports/version.py": ({"os.posix_spawn"}, "inside a holder: a CLI's version"),
+    "actors/transports/version.py": ({"os.posix_spawn", "subprocess.run"}, "inside a holder: a CLI's version"),
     "actors/external.py": (
         {"subprocess.run"},
         "a CLI's version; it types into a claimed pane only, after an opt-in and the gate",
@@ -47,8 +51,11 @@ KNOWN = {
     "actors/wake_child.py": ({"subprocess.Popen"}, "the person's own wake command, with that line"),
     "actors/transports/pty_tmux.py": ({"subprocess.run"}, "inside a holder; tmux, on this machine"),
     "actors/tmux.py": ({"subprocess.run"}, "tmux, on this machine"),
-    "actors/delegates/acp_tree.py": ({"asyncio.create_subprocess_exec"}, "inside a delegate"),
-    "actors/delegates/local_agent.py": ({"os.execve", "subprocess.Popen"}, "inside a delegate"),
+    "actors/delegates/acp_tree.py": (
+        {"asyncio.create_subprocess_exec", "asyncio.create_subprocess_shell"},
+        "inside a delegate",
+    ),
+    "actors/delegates/local_agent.py": ({"os.execve", "subprocess.Popen", "subprocess.run"}, "inside a delegate"),
     "actors/delegates/anthropic_server.py": ({"httpx.Client"}, "inside a delegate"),
     "actors/delegates/chat_client.py": ({"httpx.Client"}, "inside a delegate"),
     "actors/image_service.py": ({"httpx.Client"}, "ask takes a permit; fetch sends nothing"),

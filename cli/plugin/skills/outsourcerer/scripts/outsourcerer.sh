@@ -5,7 +5,8 @@
 #   OSRC_INSTALL_FROM   what to install where there is none: the path of a checkout or of a wheel
 #   XDG_DATA_HOME       where (default: ~/.local/share), in outsourcerer/venv
 #
-# Started by a hook it installs nothing, and exits 0 whatever happens.
+# Started by a hook it installs nothing, and exits 0 whatever happens. Started for "mcp", the one of its own gets the
+# packages that an MCP server needs.
 
 say() { printf '%s\n' "$*" >&2; }
 
@@ -15,6 +16,10 @@ root=${here%/cli/plugin/skills/outsourcerer/scripts}
 data=${XDG_DATA_HOME:-${HOME:-}/.local/share}/outsourcerer
 hook=
 [ "${1-}" != hook ] || hook=yes
+extra=
+for word in "$@"; do # the first word that is no option
+    case $word in -*) ;; mcp) extra='[mcp]' && break ;; *) break ;; esac
+done
 
 # --- finding it
 
@@ -100,13 +105,25 @@ bootstrap() {
     log=$data/install.log
     "$found" -m venv "$data/venv" >"$log" 2>&1 ||
         give_up "a virtual environment can't be made (see $log)" "install the venv module of $found (Debian: python3-venv)"
-    "$data/venv/bin/python" -m pip install --quiet --disable-pip-version-check --prefer-binary "$source" >>"$log" 2>&1 ||
+    install "$source$extra" ||
         give_up "its packages can't be fetched (see $log): is there a network?" \
             "with a network, the same again; without one, set PIP_FIND_LINKS to a folder of wheels and PIP_NO_INDEX=1"
     in_data || give_up "what was installed is not osrc (see $log)" "check OSRC_INSTALL_FROM"
     trap - HUP INT TERM
     rmdir -- "$data/venv.lock"
     say "osrc: installed. To remove it: rm -r '$data'"
+}
+
+install() { # from the host's own line nothing is read
+    "$data/venv/bin/python" -m pip install --quiet --disable-pip-version-check --prefer-binary "$1" >>"$log" 2>&1 </dev/null
+}
+
+add_extra() {
+    [ -n "$extra" ] && [ "$program" = "$data/venv/bin/osrc" ] || return 0
+    "$data/venv/bin/python" -c 'import importlib.util as u, sys; sys.exit(u.find_spec("mcp") is None)' 2>/dev/null && return
+    say "osrc: adding what an MCP server needs to $data/venv (a minute or so)."
+    log=$data/install.log
+    install "outsourcerer$extra" || say "osrc: that could not be fetched (see $log): is there a network?"
 }
 
 # --- becoming it
@@ -123,4 +140,5 @@ if [ -n "$hook" ]; then
     OSRC_LAUNCHER=$here/outsourcerer.sh "$program" "$@" 2>/dev/null
     exit 0
 fi
+add_extra
 exec "$program" "$@"

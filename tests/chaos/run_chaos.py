@@ -1,0 +1,193 @@
+"""Storms until so many faults have happened: ``make chaos FAULTS=10000 SEED=1``.
+
+    run_chaos.py [--faults N] [--seed S] [--workers N]     storms S, S+1, ... and one table
+    run_chaos.py --only sim:1234[:3,7,12]                  one storm again, told in full
+
+Storms are simulated: the real tree, store and files, on a machine that is not there (``fakes/sim_world.py``);
+a seed gives the same history to the last step.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve()
+sys.path.insert(0, str(HERE.parent.parent))
+
+from fakes.chaos_storm import planned, storm  # noqa: E402  found by the line above
+
+ORDER = "0"
+"""``PYTHONHASHSEED``: in what order a set is gone through belongs to a history too."""
+TRIES = 40
+
+
+def scratch() -> Path:
+    """Where storms play: in memory if there is such a place, always under one name, for paths are part of a history."""
+    memory = Path("/dev/shm")
+    base = memory if os.access(memory, os.W_OK) else Path(tempfile.gettempdir())
+    return base / f"osrc-chaos-{os.getuid()}"
+
+
+def play(seed: int, only: list[int] | None = None) -> dict[str, Any]:
+    """One simulated storm."""
+    folder = scratch() / f"{seed:010d}"
+    for _ in range(600):  # another run may be at this very seed
+        try:
+            folder.mkdir(parents=True)
+            break
+        except FileExistsError:
+            if time.time() - folder.stat().st_mtime > 600:
+                shutil.rmtree(folder, ignore_errors=True)
+            time.sleep(0.1)
+    try:
+        made = storm(seed, folder, only)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    return {
+        "seed": seed,
+        "faults": dict(made.faults),
+        "violations": [str(violation) for violation in made.violations],
+        "rules": sorted({violation.rule for violation in made.violations}),
+        "jobs": made.jobs,
+        "log": made.log,
+        "crashes": made.crashes,
+    }
+
+
+def shortest(seed: int, rules: list[str]) -> list[int]:
+    """Leave out faults as long as the same rule is broken; return those that are needed."""
+    kept = list(range(len(planned(seed)[0])))
+    size, tries = len(kept) // 2, 0
+    while size and tries < TRIES:
+        place = 0
+        while place < len(kept) and tries < TRIES:
+            tries += 1
+            fewer = kept[:place] + kept[place + size :]
+            if set(play(seed, fewer)["rules"]) & set(rules):
+                kept = fewer
+            else:
+                place += size
+        size //= 2
+    return kept
+
+
+def work(first: int, by: int) -> None:
+    """Storm after storm, a line for each, until nobody reads."""
+    seed = first
+    while True:
+        print(json.dumps(play(seed)), flush=True)
+        seed += by
+
+
+class Run:
+    """Workers, and what they found."""
+
+    def __init__(self, faults: int, seed: int, workers: int) -> None:
+        self.wanted, self.seed, self.workers = faults, seed, workers
+        self.faults: Counter[str] = Counter()
+        self.found: list[dict[str, Any]] = []
+        self.storms = self.jobs = 0
+        self.broken: list[str] = []
+        self._lock = threading.Lock()
+
+    def simulate(self) -> None:
+        command = [sys.executable, str(HERE), "--work"]
+        environ = {**os.environ, "PYTHONHASHSEED": ORDER}
+        started = [
+            subprocess.Popen(
+                [*command, f"{self.seed + place}:{self.workers}"], stdout=subprocess.PIPE, env=environ, text=True
+            )
+            for place in range(self.workers)
+        ]
+        threads = [threading.Thread(target=self._read, args=(process,)) for process in started]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        for process in started:
+            process.kill()
+            process.wait()
+
+    def _read(self, process: subprocess.Popen[str]) -> None:
+        assert process.stdout is not None
+        for line in process.stdout:
+            with self._lock:
+                if sum(self.faults.values()) >= self.wanted:
+                    return
+                self.take(json.loads(line))
+        self.broken.append(f"a worker left with {process.wait()} before it was told to")
+
+    def take(self, played: dict[str, Any]) -> None:
+        self.faults.update(played["faults"])
+        self.storms += 1
+        self.jobs += played["jobs"]
+        if played["violations"]:
+            self.found.append(played)
+            print(f"storm {played['seed']}: {'; '.join(played['violations'])}", flush=True)
+
+
+def table(title: str, faults: Counter[str]) -> str:
+    rows = [f"  {count:>7}  {name}" for name, count in sorted(faults.items(), key=lambda item: (-item[1], item[0]))]
+    return "\n".join([f"{title}: {sum(faults.values())} faults", *rows])
+
+
+def run(faults: int, seed: int, workers: int) -> int:
+    """Play, tell, return the exit code."""
+    began = time.monotonic()
+    simulated = Run(faults, seed, workers)
+    simulated.simulate()
+    print(table(f"simulated ({simulated.storms} storms, {simulated.jobs} jobs asked for)", simulated.faults))
+    found = len(simulated.found)
+    for played in simulated.found[:5]:
+        places = ",".join(map(str, shortest(played["seed"], played["rules"])))
+        print(f"again, shortest: make chaos SEED={played['seed']} ONLY=sim:{played['seed']}:{places}")
+    for words in simulated.broken:
+        print(words)
+    print(f"seed {seed}: {found} storms with violations, {time.monotonic() - began:.0f} s")
+    return 1 if found or simulated.broken else 0
+
+
+def again(which: str) -> int:
+    """One storm, told in full."""
+    _, seed, *rest = which.split(":")
+    if os.environ.get("PYTHONHASHSEED") != ORDER:
+        os.environ["PYTHONHASHSEED"] = ORDER
+        os.execv(sys.executable, [sys.executable, *sys.argv])
+    places = [int(place) for place in rest[0].split(",")] if rest and rest[0] else None
+    played = play(int(seed), places)
+    print("\n".join([*played["log"], *played["crashes"], *played["violations"]]))
+    print(f"{sum(played['faults'].values())} faults, {len(played['violations'])} violations")
+    return 1 if played["violations"] else 0
+
+
+def main() -> int:
+    """Read the words."""
+    words = argparse.ArgumentParser(prog="run_chaos.py", description=__doc__)
+    words.add_argument("--faults", type=int, default=10_000)
+    words.add_argument("--seed", type=int, default=None)
+    words.add_argument("--workers", type=int, default=os.cpu_count() or 1)
+    words.add_argument("--only", action="append")
+    words.add_argument("--work", help=argparse.SUPPRESS)
+    said = words.parse_args()
+    if said.work:
+        first, _, by = said.work.partition(":")
+        work(int(first), int(by))
+    if said.only:
+        return max([again(which) for which in said.only])
+    seed = int(time.time()) if said.seed is None else said.seed
+    return run(said.faults, seed, said.workers)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

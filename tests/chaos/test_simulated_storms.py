@@ -1,0 +1,111 @@
+"""Storms on the simulated machine: a slice of ``make chaos`` with fixed seeds, and what storms have found so far.
+
+A storm is run in a process of its own, where the order of sets is fixed too: the same history each time.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from fakes import sim_world
+from fakes.chaos_storm import live
+from fakes.sim_machine import KILL
+from outsourcerer.state.store import Reader
+
+pytestmark = pytest.mark.chaos
+
+RUN = Path(__file__).with_name("run_chaos.py")
+FAULTS = 600
+KEPT = (508, 556, 560, 504, 628, 690)
+"""Seeds in which something was found once."""
+
+
+def played(*words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, str(RUN), *words], capture_output=True, text=True, check=False, timeout=540)
+
+
+def test_a_slice_of_storms() -> None:
+    done = played("--faults", str(FAULTS), "--seed", "1", "--workers", "1")
+    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
+    assert "supervisor killed in a call" in done.stdout
+
+
+def test_what_storms_have_found() -> None:
+    done = played(*(word for seed in KEPT for word in ("--only", f"sim:{seed}")))
+    assert done.stdout.count(" 0 violations") == len(KEPT), done.stdout[-4000:] + done.stderr[-4000:]
+    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
+
+
+@pytest.fixture
+def world(tmp_path: Path):
+    with sim_world.World(1, tmp_path) as made:
+        yield made
+
+
+def record(world: sim_world.World, job_id: str) -> dict[str, object]:
+    with Reader(world.home.database) as reader:
+        return reader.record(job_id) or {}
+
+
+def test_a_launch_that_failed_unheard_is_judged(world: sim_world.World) -> None:
+    """Its shim could not write the claim's second line, wrote why, and was gone before a supervisor listened."""
+    world.start()
+    world.lose_hints = True
+    accepted = world.submit({"mark": "DONE"}, {"end": "x"})
+    world.run_until(lambda: world.requests, 30)
+    world.kill()
+    folder = world.home.job_dir(accepted.job_id)
+    while not (folder / "claim.1").exists():
+        world.step()
+    world.machine.full = True
+    for _ in range(20):
+        world.step()
+    world.machine.full = False
+    while not (folder / "exit.json").exists():
+        world.step()
+    assert world.run_until(lambda: world.assembly is not None and not live(world), 300)
+    assert record(world, accepted.job_id)["state"] == "failed"
+    assert not world.stage.delivered
+
+
+def test_no_descriptors_for_a_moment_are_no_missing_lane(world: sim_world.World) -> None:
+    """An adopting supervisor that can't read the lanes' files waits; the delegate goes on, and its end is believed."""
+    world.start()
+    accepted = world.submit({"sleep": 40}, {"mark": "DONE"}, {"end": "x"})
+    world.run_until(lambda: world.stage.delivered, 30)
+    world.kill()
+    world.start()
+    lane = world.assembly.services.lane.__self__
+    lane._known = (None, type(lane._known[1])())
+    world.machine.no_files = True
+    world.assembly.services.directory.tell(f"job:{accepted.job_id}", object())
+    world.run_until(lambda: False, 20)
+    world.machine.no_files = False
+    assert world.run_until(lambda: world.assembly is not None and not live(world), 300)
+    assert record(world, accepted.job_id)["state"] == "done"
+    assert KILL not in [
+        number for proc in world.machine.everybody for number in proc.signals if proc.kind == "delegate"
+    ]
+
+
+def test_the_machine_fails_calls_as_a_real_one_does(world: sim_world.World) -> None:
+    """The faults bite: what they do is what the system says."""
+    with world._inside():
+        world.machine.full = True
+        with pytest.raises(OSError, match="No space") as said:
+            os.open(world.home.root / "new", os.O_CREAT | os.O_WRONLY)
+        assert said.value.errno == errno.ENOSPC
+        world.machine.full, world.machine.no_files = False, True
+        with pytest.raises(OSError, match="Too many open files"):
+            os.open(world.home.root / "new", os.O_CREAT | os.O_WRONLY)
+        world.machine.no_files = False
+        world.machine.last_call = 1
+        with pytest.raises(sim_world.Killed):
+            os.open(world.home.root / "new", os.O_CREAT | os.O_WRONLY)
+    assert not (world.home.root / "new").exists()
+    world.kill()
