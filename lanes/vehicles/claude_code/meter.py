@@ -76,4 +76,9 @@ def _length(block: object) -> int:
 
 def _size(value: object) -> int:
     """Return how many characters a value has; a text, which may be a whole file, is not written anew for it."""
-    return len(value) if isinstance(value, str) else len(json.dumps(value, ensure_ascii=False))
+    if isinstance(value, str):
+        return len(value)
+    try:
+        return len(json.dumps(value, ensure_ascii=False))
+    except RecursionError:  # as deep as could just be read
+        return 0
