@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from typing import Any
 
@@ -81,9 +82,18 @@ def would_begin(plan: Mapping[str, Any]) -> bool:
 
 
 def _argv(argv: Any) -> str:  # noqa: ANN401 - a list of strings from JSON
-    import shlex  # noqa: PLC0415 - only for a dry run
+    return " ".join(one_line(_quoted(str(item)), 400) for item in argv)
 
-    return " ".join(one_line(shlex.quote(str(item)), 400) for item in argv)
+
+def _quoted(word: str) -> str:
+    """Return a word as it would be typed here."""
+    if sys.platform == "win32":
+        import subprocess  # noqa: PLC0415 - only for a dry run
+
+        return subprocess.list2cmdline([word])
+    import shlex  # noqa: PLC0415 - as above
+
+    return shlex.quote(word)
 
 
 def _word(plan: Mapping[str, Any], key: str, missing: str = "?", limit: int = 200) -> str:
