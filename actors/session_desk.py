@@ -41,8 +41,8 @@ from .limit_book import refusal
 from .model_book import known_models
 from .recheck import GATE, Asks, dispatch_again
 from .services import Services
-from .session import Give, Given, StopSession, ended
 from .session_anew import why_not_anew
+from .session_asks import Give, Given, StopSession, ended
 from .session_intake import SessionDraft, create_session, draft_session, preview_session, write_launch
 from .session_mode import may_answer, may_set
 from .session_names import session_actor
