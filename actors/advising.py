@@ -31,7 +31,7 @@ from ..state.limits import key_of
 from ..state.outcomes import Told, outcomes
 from ..state.reader import Reader
 from ..state.settings import Settings
-from .denylist import check_denied
+from .denylist import why_denied
 from .host import probe, usable
 from .limit_book import LimitBook
 from .model_book import ModelBook, known_models
@@ -174,13 +174,14 @@ def _hindered(
 ) -> dict[tuple[str, str], str]:
     """Return what is in the way that is known before any lane is asked."""
     found: dict[tuple[str, str], str] = {}
+    known = known_models(place.models, place.registry.tiers(), place.settings)
     for name, lane in here.items():
         if question.verb not in lane.verbs:
             found[name, ""] = f"it can't honour {question.verb.value}"
     for one in situation.candidates:
-        denied = check_denied(Resolved(lane=one.lane, model=one.model, tier=one.tier), place.settings)
+        denied = why_denied(one.lane, one.model, place.settings, known)
         if denied is not None:
-            found[one.lane, one.key] = "on your denylist"
+            found[one.lane, one.key] = denied
         elif place.limits is not None and (one.lane, "") not in found:
             hindrance = place.limits.hindrance(one.lane, one.purse.pool, one.model)
             if hindrance is not None:

@@ -17,7 +17,7 @@ from .host import host_for, probe, run_quick
 from .rehearsal import Rehearsal, rehearse
 from .scripted_mishaps import Mishap
 
-HELP_S = 30.0
+HELP_S = 60.0
 """Longest wait for one help text (cline needs 4 s on two cores)."""
 
 

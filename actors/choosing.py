@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from ..lanes.advice.failover import Case, Stop
 from ..lanes.catalog import Resolved, resolve
@@ -36,6 +37,7 @@ def choose(  # noqa: PLR0913  what a choice depends on
     is stepped aside from.
     """
     lanes = registry.tiers(request.lane or settings.text("provider"))
+    known = known_models(models, lanes, settings)
     found = resolve(
         request.model,
         request.lane,
@@ -43,7 +45,7 @@ def choose(  # noqa: PLR0913  what a choice depends on
         lanes=lanes,
         default_lane=settings.text("provider"),
         default_model=settings.text("model"),
-        known=known_models(models, lanes, settings),
+        known=known,
     )
     if isinstance(found, Refused):
         return _declared_badly(request, registry) or _own_badly(found, models.own(lanes).problems)
@@ -51,18 +53,27 @@ def choose(  # noqa: PLR0913  what a choice depends on
         return _or_aside(found, request, registry, models, environment, settings, limits)
     missing: list[str] = []
     denied: Refused | None = None
+    unsigned: Resolved | None = None
+    aside: list[str] = []
     for candidate in found.candidates:
         lane = registry.get(candidate.lane)
         if isinstance(lane, Refused) or request.verb not in lane.verbs:
             continue
-        if (refused := check_denied(candidate, settings)) is not None:
-            denied = refused
+        if (refused := check_denied(candidate.lane, candidate.model, settings, known)) is not None:
+            denied = denied or refused
+            aside.append(f"{candidate.lane} is left out: {refused.message}")
             continue
         readiness = probe(lane, environment, settings, ask_version=False)
         hindered = limits.hindrance(lane.name, lane.billing.pool, candidate.model) if limits else None
         if usable(lane, readiness) and (hindered is None or request.wait_limit):
-            return candidate
+            able = replace(candidate, notices=(*candidate.notices, *aside))
+            if readiness.signed_in is False:  # one that is seen to be signed in comes first
+                unsigned = unsigned or able
+                continue
+            return able if unsigned is None or readiness.signed_in else unsigned
         missing.append(f"{lane.name}: {hindered.sentence if hindered else readiness.detail}")
+    if unsigned is not None:
+        return unsigned
     if denied is not None and not missing:
         return denied
     return Refused(

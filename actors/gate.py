@@ -7,10 +7,10 @@ can make one: a path that goes around the gate does not type-check, and raises w
 permit is for one subject and one attempt, so that one job's never serves another, nor an earlier
 look a later launch.
 
-Nobody gets past how deep delegates may delegate, nor writes in a protected folder. Work that stays on
-this machine then passes at once. Work that leaves is looked at in this order: files that hold
-credentials where the delegate may read, secret values in what it is told, and the person's consent.
-What can't be looked at is refused.
+Nobody gets past how deep delegates may delegate, to a model of the person's denylist, nor writes in a
+protected folder. Work that stays on this machine then passes at once. Work that leaves is looked at in
+this order: files that hold credentials where the delegate may read, secret values in what it is told,
+and the person's consent. What can't be looked at is refused.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from ..lanes.disclosure import Leaving, leaving, rule_files, training, words_of
 from ..lanes.loopback import is_loopback
 from ..lanes.secrets import files as file_rules
 from ..lanes.secrets import values as value_rules
+from ..messages.paths import home_of
 from ..messages.refusals import RefusalCode, Refused
 from ..messages.vocabulary import Verb
 from ..state import consent as consents
@@ -36,6 +37,7 @@ from ..state.lane_posture import restricted
 from ..state.protected import protected_by
 from ..state.settings import Settings
 from ..state.trusted_lanes import read_trusted, trusted_file, trusts, trusts_itself
+from .denylist import check_denied
 from .depth import check_depth
 from .scope_scan import ScanResult, scan
 
@@ -138,6 +140,7 @@ def pass_gate(dispatch: Dispatch, senses: Senses = SENSES) -> Passed | Refused:
     """Let a dispatch pass, or refuse it with the sentence and the way out. Blocks for as long as a search takes."""
     depth = check_depth(dispatch.environment, dispatch.settings)
     refused = depth if isinstance(depth, Refused) else _protected(dispatch) or _remembered(dispatch)
+    refused = refused or check_denied(dispatch.lane.name, dispatch.model, dispatch.settings)
     if refused is not None:
         return refused
     leaves = leaving(
@@ -219,7 +222,7 @@ def _protected(dispatch: Dispatch) -> Refused | None:
     if dispatch.verb.read_only:
         return None
     places = (*dispatch.settings.path_list("protected_paths"), os.fspath(dispatch.home.root))
-    place = protected_by(dispatch.cwd, places, dispatch.environment.get("HOME") or "/")
+    place = protected_by(dispatch.cwd, places, home_of(dispatch.environment))
     if place is None:
         return None
     return Refused(
@@ -416,7 +419,7 @@ def _disclosed(dispatch: Dispatch, leaves: Leaving, words: str) -> tuple[str, ..
 
 def _rules(lane: Lane, environment: Mapping[str, str]) -> list[str]:
     """Return which of the person's rule files there are, as they are written with ``~``."""
-    user = environment.get("HOME") or "/"
+    user = home_of(environment)
     return [name for name in rule_files(lane) if os.path.lexists(user + name[1:])]
 
 

@@ -34,7 +34,7 @@ from .signals import KILL, TERM, send
 from .tree import end_tree
 
 MAIN = Path(__file__).with_name("holder_main.py")
-START_S, START_LOOK_S = 30.0, 0.02
+START_S, START_LOOK_S = 60.0, 0.02
 HOLDER_LOG = "holder.log"
 """What a holder's process complained of, where it could not start; in the session's folder."""
 LOG_LIMIT = 1 << 20

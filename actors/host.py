@@ -12,18 +12,19 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from ..lanes.contract import Host, Lane, ProbeFacts, Readiness, ReadinessLevel
+from ..messages.paths import home_of
 from ..state.errors import StateError
 from ..state.settings import Settings
 from .redaction import named_so, remember
 from .secrets import named_secrets
-from .windows_argv import find_program
+from .windows_argv import APART, find_program, startable
 from .withholding import withhold
 
-VERSION_S = 20.0
-"""Longest wait for a CLI's ``--version`` (opencode needs 4 s, gemini up to 7 s on two cores)."""
+VERSION_S = 60.0
+"""Longest wait for a CLI's ``--version`` (opencode needs 4 s, gemini up to 7 s on two cores that do nothing else)."""
 VERSION_LIMIT = 64 * 1024
 BRIDGE_TOKEN = "OSRC_CLAUDEX_TOKEN"  # noqa: S105  a name
-STATUS_S = 10.0
+STATUS_S = 30.0
 """Longest wait for a CLI to say whether somebody is signed in."""
 
 
@@ -65,7 +66,7 @@ def host_for(
         environment=environment,
         executables={name: os.path.abspath(found) if found else None for name, found in programs.items()},  # noqa: PTH100  no symlink may be resolved: a program may look at the name it was called by
         python=sys.executable,
-        home=_home(environment),
+        home=home_of(environment),
         is_root=hasattr(os, "geteuid") and os.geteuid() == 0,
         trust_folder=settings.flag("trust_folder"),
         platform=sys.platform,
@@ -100,17 +101,18 @@ def usable(lane: Lane, readiness: Readiness) -> bool:
     return readiness.level not in least
 
 
+def why_unready(lane: Lane, readiness: Readiness) -> str | None:
+    """Return why no job is sent there by itself, in words: it is not usable, or seen to lack a sign-in or key."""
+    if not usable(lane, readiness):
+        return readiness.detail
+    return "no sign-in found" if readiness.signed_in is False else None
+
+
 def _which(name: str, path: str, environment: Mapping[str, str]) -> str | None:
     """Return the file that a program's name means to this caller, or None."""
     if os.name == "nt":
         return find_program(name, path, environment.get("PATHEXT", ""), os.path.isfile)
     return shutil.which(name, path=path)
-
-
-def _home(environment: Mapping[str, str]) -> str:
-    """Return this caller's home folder."""
-    there = environment.get("USERPROFILE", "/") if os.name == "nt" else "/"
-    return environment.get("HOME", there)
 
 
 def _programs(lane: Lane) -> tuple[str, ...]:
@@ -165,7 +167,7 @@ def run_quick(
     env = {name: value for name, value in environment.items() if not name.startswith("CLAUDE_CODE_")}
     try:
         done = subprocess.run(
-            argv,
+            startable(argv, env),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=errors,
@@ -174,6 +176,7 @@ def run_quick(
             timeout=within_s,
             check=False,
             start_new_session=True,
+            creationflags=APART,
         )
     except (OSError, ValueError, subprocess.TimeoutExpired):
         return None, None

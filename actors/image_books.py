@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..lanes.pictures import Answer, Backend
+from ..lanes.pictures import BILLING, Answer, Backend
 from ..messages.history import BudgetAsk, BudgetHasRoom, PastRun
 from ..messages.refusals import RefusalCode, Refused
 from ..state.errors import StateError
@@ -23,7 +23,7 @@ def ask_budget(command: BudgetAsk, purse: Purse) -> BudgetHasRoom | Refused:
     why = purse.weighing()(command.paid, command.model, "", settings)
     if why is None:
         return BudgetHasRoom()
-    return Refused(code=RefusalCode.BUDGET_SPENT, message=f"the budget: {why}", hint=HINT)
+    return Refused(code=RefusalCode.BUDGET_SPENT, message=f"the budget has no room: {why}", hint=HINT)
 
 
 def row_of(  # noqa: PLR0913, PLR0917  the parts of a row
@@ -43,6 +43,6 @@ def row_of(  # noqa: PLR0913, PLR0917  the parts of a row
         model=model,
         ok=isinstance(answered, Answer),
         spent="measured" if known else "unknown",
-        pool=backend,
+        pool=BILLING[backend].pool,
         cash_nano=round(usd * NANO) if usd is not None and known else 0,
     )

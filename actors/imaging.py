@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from ..lanes import openrouter
-from ..lanes.catalog import Resolved
 from ..lanes.catalog.aliases import ALIASES
 from ..lanes.contract import Lane
 from ..lanes.pictures import KEYS, LANES, MODELS, MOST_BYTES, ORDER, Answer, Backend, base_of, call, is_model, kind_of
@@ -26,6 +25,8 @@ from .redaction import remember
 from .secrets import named_secrets
 
 TIMEOUT_S = 180.0
+_GEMINIS = "nano-banana"
+"""What Gemini's image models are called, whatever their ids are."""
 _BY_LANE: Mapping[str, Backend] = {"codex": "codex", "gemini": "gemini"}
 
 
@@ -127,7 +128,9 @@ class Studio:
         if isinstance(lane, Refused):
             return lane
         model = word or (self._settings.text("gemini_image_api_id") if name == "gemini" else None) or MODELS[name]
-        denied = check_denied(Resolved(lane=lane.name, model=model, tier=lane.default_tier), self._settings)
+        known = known_models(self._models, self._registry.tiers(), self._settings)
+        words = (_GEMINIS, model) if name == "gemini" else (model,)
+        denied = next((no for one in words if (no := check_denied(lane.name, one, self._settings, known))), None)
         if denied is not None:
             return denied
         if name == "codex":

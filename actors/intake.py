@@ -32,7 +32,7 @@ from .accounts import Account, account_in
 from .advising import Place, chosen
 from .choosing import choose
 from .continuing import check_lane, earlier, taken_over
-from .denylist import check_denied
+from .denylist import check_denied, check_sent
 from .depth import check_depth
 from .folder_settings import check_folder
 from .gate import Dispatch, Passed, Scope, pass_gate
@@ -41,7 +41,7 @@ from .host import decode_environment, host_for
 from .intake_checks import as_utf8, check_cwd, check_verb, task_text
 from .job_tree import own_tree
 from .limit_book import LimitBook, admit
-from .model_book import ModelBook
+from .model_book import ModelBook, known_models
 from .own_servers import with_own_servers
 from .purse import Weigh
 from .withholding import asked_by_servers, said_of, withhold
@@ -202,7 +202,8 @@ def _decide(  # noqa: C901, PLR0911, PLR0913, PLR0917  one refusal after the oth
     lane = registry.get(resolved.lane)
     if isinstance(lane, Refused):
         return lane
-    refused = check_verb(request, lane, registry) or check_denied(resolved, settings)
+    known = known_models(models, registry.tiers(request.lane), settings)
+    refused = check_verb(request, lane, registry) or check_denied(lane.name, resolved.model, settings, known)
     refused = refused or (check_lane(lane, registry, taken_up) if conversation else None)
     if refused is not None:
         return refused
@@ -240,7 +241,10 @@ def _decide(  # noqa: C901, PLR0911, PLR0913, PLR0917  one refusal after the oth
         tree,
         held,
     )
-    return found if isinstance(found, Refused) else _admitted(found, limits)
+    if isinstance(found, Refused):
+        return found
+    sent = found.launch.model or resolved.model
+    return check_sent(lane.name, sent, settings, known) or _admitted(found, limits)
 
 
 def _admitted(found: Draft, limits: LimitBook | None) -> Draft | Refused:
@@ -325,11 +329,12 @@ def _plan(  # noqa: PLR0913, PLR0917  the parts of one draft
         tier=resolved.tier.value,
         effort=request.effort.value if request.effort else None,
         effort_support=lane.effort.value,
+        effort_sent=launch.effort,
         verb=request.verb.value,
         posture=lane.verbs[request.verb].value,
         argv=tuple(as_utf8(item) for item in launch.argv),
         cwd=as_utf8(where),
-        stdin="/dev/null" if launch.stdin is None else f"the prompt ({len(launch.stdin)} bytes)",
+        stdin=os.devnull if launch.stdin is None else f"the prompt ({len(launch.stdin)} bytes)",
         env_set=tuple(sorted(launch.env_set)),
         env_stripped=tuple(sorted(launch.env_strip)),
         env_withheld=held,

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, assert_never
 
 from ..lanes.contract import Lane
+from ..lanes.evidence import Evidence
 from ..lanes.outcome import Verdict
 from ..lanes.walls import guarded
 from ..messages.facts import Fact
@@ -32,7 +33,7 @@ from ..messages.internal import (
     WorktreeMade,
     WorktreeSettled,
 )
-from ..messages.job import ExitStatus, Identity, JobRecord
+from ..messages.job import ExitStatus, Identity, JobRecord, TokenUsage
 from ..messages.vocabulary import JobState
 from ..state import job_machine as machine
 from ..state.attempts import put_in_place
@@ -50,6 +51,7 @@ from .job_facts import facts_of, progress_of
 from .job_figures import figures
 from .job_hop import Hopping, SettleDue
 from .job_launch import CLAIM_AFTER_S, LaunchingJob
+from .job_meter import JobMeter, MeterRead
 from .job_moves import MovingJob
 from .job_output import Heard, JobOutput, meaning
 from .job_terms import cause_of, load_watch, policy_of, save_watch, task_of
@@ -57,6 +59,7 @@ from .journal import Append
 from .limit_book import Hindrance
 from .recalling import recall
 from .recheck import GateAnswered
+from .retry_telling import RetryTelling
 from .services import Services
 from .tree_work import Seen, end_in_background, look_in_background
 
@@ -97,6 +100,8 @@ class Job(LaunchingJob, MovingJob, ClosingJob):
         self._settled: WorktreeSettled | None = None
         """What is in the job's own work tree."""
         self._marker_facts = 0
+        # At work, and a reason: nothing else says so.
+        self._retries = RetryTelling(told=record.state is JobState.RUNNING and record.reason is not None)
         self._seen = Seen()
         self._saved_at = 0.0
         self._ended_at: float | None = None
@@ -112,6 +117,8 @@ class Job(LaunchingJob, MovingJob, ClosingJob):
         self._cost: CostSettled | None = None
         self._stop_when_ended = False
         self._hopping = Hopping(services, self.handle)
+        self._meter = JobMeter(self.handle)
+        self._overspent = False
         self._marked: Hindrance | None = None
         """The mark on its lane, where the job could not even begin for it."""
         self._canceled = False
@@ -179,7 +186,7 @@ class Job(LaunchingJob, MovingJob, ClosingJob):
 
     # --- messages
 
-    def receive(self, message: object) -> None:  # noqa: C901, PLR0912  one flat match
+    def receive(self, message: object) -> None:  # noqa: C901, PLR0912, PLR0915  one flat match
         """One flat match over what a job can be told."""
         if self._ended and not isinstance(message, FactsCommitted):
             self._leave_when_written(message)
@@ -216,6 +223,8 @@ class Job(LaunchingJob, MovingJob, ClosingJob):
             case CostSettled():
                 self._cost = message
                 self._conclude_judged()
+            case MeterRead(usage=usage):
+                self._metered(usage)
             case LimitSettled() | SettleDue():
                 self._hopping.told(message, self.record)
             case HopFound():
@@ -326,6 +335,8 @@ class Job(LaunchingJob, MovingJob, ClosingJob):
             self.machine = machine.recall(self.machine, initialised=heard.initialised, wrote=heard.wrote)
             if heard.final:
                 self._step(machine.FinalSeen())
+            else:
+                self._mind_the_budget(self._output.evidence, live=False)
             return
         self._react(heard)
         self._show()
@@ -337,9 +348,11 @@ class Job(LaunchingJob, MovingJob, ClosingJob):
             self._step(event)
         if heard.final:
             self._schedule()
-        elif (spent := self.services.purse.spend(self.record, evidence)) is not None:
-            self._notes.append(f"ended by the budget: {spent}")
-            self._step(machine.Hopeless(Cause.BUDGET))
+        else:
+            self._mind_the_budget(evidence)
+            self._meter.look(self.record, self.lane, evidence)
+        if told := self._retries.tell(self.record.job_id, self.machine.state, heard, evidence):
+            self._journal(told)
         named = evidence.model != self.record.model_observed or evidence.conversation != self.record.conversation
         if named or (heard.marked and self._marker_facts < MARKER_FACTS):
             self._marker_facts += heard.marked
@@ -347,6 +360,23 @@ class Job(LaunchingJob, MovingJob, ClosingJob):
                 update={"model_observed": evidence.model, "conversation": evidence.conversation}
             )
             self._journal([progress_of(self.record, evidence)])
+
+    def _mind_the_budget(self, evidence: Evidence, *, live: bool = True) -> None:
+        spent = self.services.purse.spend(self.record, evidence, live=live)
+        if spent is not None and not self._overspent:
+            self._overspent = True  # what is being ended may get one more answer: that is no news
+            self._notes.append(f"ended by the budget: {spent}")
+            self._step(machine.Hopeless(Cause.BUDGET))
+
+    def _metered(self, usage: TokenUsage | None) -> None:
+        again = self._meter.told()
+        if self._output is None or self.machine.state not in machine.RUNNING_STATES:
+            return
+        if usage is not None:
+            self._output.metered(usage)
+            self._mind_the_budget(self._output.evidence)
+        if again:
+            self._meter.look(self.record, self.lane, self._output.evidence)
 
     def _ticked(self) -> None:
         if self._exit_seen_at is not None:  # also of a launch that failed: its shim may be gone without a word

@@ -7,6 +7,7 @@ kept here, for the moment between a decision and its commit. May be used from an
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, tzinfo
@@ -24,6 +25,9 @@ from .base import log
 
 FRESH_S = 1.0
 """How long marks and quotas are believed that nobody here has changed: a launch then reads nothing."""
+TOLD_S = 60.0
+_TOLD: dict[str, float] = {}
+"""What was last said of damage, and when (monotonic)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -163,7 +167,15 @@ def down(mark: Mark) -> Hindrance:
 
 
 def _tell(damage: DamagedStore) -> None:
-    """Hinder nobody where nothing can be read: whoever journals meets the damage, and mends it."""
+    """Hinder nobody where nothing can be read: whoever journals meets the damage, and mends it.
+
+    It is said once a minute: advice asks for every lane and model that there is.
+    """
+    now = time.monotonic()
+    if now - _TOLD.get(damage.message, -TOLD_S) < TOLD_S:
+        return
+    _TOLD.clear()
+    _TOLD[damage.message] = now
     log.warning("limits can't be read: %s", damage.message)
 
 

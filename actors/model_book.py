@@ -14,10 +14,11 @@ from typing import Generic, TypeVar
 from ..lanes.catalog import Known
 from ..lanes.catalog.benchmarks import Benchmarks
 from ..lanes.catalog.benchmarks import parse as parse_benchmarks
-from ..lanes.catalog.listing import BUDGET_USD_M, MID_USD_M, Listed, parse, tier_by_price
+from ..lanes.catalog.listing import BUDGET_USD_M, MID_USD_M, VENDOR_OF, Listed, by_vendor, parse, tier_by_price
 from ..lanes.catalog.live import Live, parse_live
 from ..lanes.catalog.own_rows import OwnModels
 from ..lanes.catalog.own_rows import parse as parse_own
+from ..messages.model_names import canonical
 from ..messages.vocabulary import Tier
 from ..state.errors import StateError, printable
 from ..state.files import read_private
@@ -54,6 +55,8 @@ class ModelBook:
         self._live: _Kept[Mapping[str, Live]] | None = None
         self._own: _Kept[tuple[frozenset[str], OwnModels]] | None = None
         self._listing: _Kept[Mapping[str, Listed]] | None = None
+        self._vendors: tuple[Mapping[str, Listed], Mapping[tuple[str, str], Listed]] | None = None
+        """The listing that it was made of, and its models by vendor and key."""
 
     def own(self, lanes: Iterable[str]) -> OwnModels:
         """Return the person's own rows, for the lanes that there are."""
@@ -71,6 +74,22 @@ class ModelBook:
             found = parse(content) if isinstance(content, bytes) else None
             self._listing = _Kept(seen, found or {})
         return self._listing.value
+
+    def priced(self, model: str | None, lane: str) -> Listed | None:
+        """Return the catalogue's row of a model as a lane names it: by its id, or by its vendor's own name for it.
+
+        The catalogue has vendors' models under their vendors' prices; of two rows that differ in price neither is it.
+        """
+        listing = self.listing()
+        if model is None or model in listing:
+            return listing.get(model or "")
+        vendor = VENDOR_OF.get(lane)
+        if vendor is None or "/" in model:
+            return None
+        kept = self._vendors
+        if kept is None or kept[0] is not listing:
+            self._vendors = kept = (listing, by_vendor(listing.values()))
+        return kept[1].get((vendor, canonical(model)))
 
     def live_lists(self) -> Mapping[str, Live]:
         """Return what CLIs listed of their own models, by lane; empty without any."""

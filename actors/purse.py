@@ -76,7 +76,7 @@ class Purse:
             with self._lock:
                 why = self._why_not(budget, "", nano, kept, let) if budget.bounds else None
             let += 0 if why else kept
-            return None if why is None else f"it has no room: {why}"
+            return why
 
         return weigh
 
@@ -94,23 +94,29 @@ class Purse:
             if (nano := self._held.pop(held, None)) is not None:
                 self._held[name] = nano
 
-    def spend(self, record: JobRecord, evidence: Evidence) -> str | None:
-        """Take into account what a run has used by now; return why it is to end, where it is."""
+    def spend(self, record: JobRecord, evidence: Evidence, *, live: bool = True) -> str | None:
+        """Take into account what a run has used by now; return why it is to end, where it is.
+
+        What is read again (not ``live``), or is the first that is heard of a run that an earlier supervisor admitted,
+        is no step: it ends a run that is past its bound already, and no other.
+        """
         if record.cost.kind not in CASH_KINDS:
             return None
-        price = estimate(self._models.listing().get(evidence.model or record.model or ""), evidence.usage)
-        price = evidence.cash_usd if price is None else price
+        price = reckon(self._models, record, evidence)
         if price is None:
             return None
         budget = budget_of(record.windows.get("budget_day"), record.windows.get("budget_job"))
         held, so_far = record.job_id, round(price * NANO)
         with self._lock:
-            before = self._used.get(held, 0)
-            self._used[held] = max(before, so_far)
+            before = self._used.get(held)
+            if before is None and held in self._held:
+                before = 0
+            self._used[held] = max(before or 0, so_far)
             self._held[held] = max(self._held.get(held, 0), so_far)
-            if not budget.bounds or so_far <= before:
+            if not budget.bounds or (before is not None and so_far <= before):
                 return None
-            return enough(budget, self._spent(budget), self._others(held), so_far, so_far - before)
+            step = so_far - before if live and before is not None else 0
+            return enough(budget, self._spent(budget), self._others(held), so_far, step)
 
     def drop(self, held: str) -> None:
         """Hold it no longer: it is over, and in the ledger, or it is not to be. Repeating it is harmless."""
@@ -143,3 +149,21 @@ class Purse:
 def budget_in(settings: Settings) -> Budget:
     """Return the budget that settings set; what nobody set bounds nothing."""
     return budget_of(settings.number("budget_day"), settings.number("budget_job"))
+
+
+def reckon(models: ModelBook, record: JobRecord, evidence: Evidence) -> float | None:
+    """Return what a run has cost by list price, in USD, else by its CLI's own word; None is unknown.
+
+    While its turn goes on, or where it was ended in it, by what was metered of it.
+    """
+    lane, named = record.lane, evidence.model or record.model
+    if evidence.usage is not None:
+        price = estimate(models.priced(named, lane), evidence.usage)
+        return evidence.cash_usd if price is None else price
+    total = None
+    for model, used in evidence.metered:
+        price = estimate(models.priced(model or named, lane), used)
+        if price is None:
+            return None
+        total = (total or 0.0) + price
+    return total

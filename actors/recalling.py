@@ -29,7 +29,7 @@ class Kept(Protocol):
 def recall(folder: Kept, lane: Lane, pid: int | None, environment: Mapping[str, str] = os.environ) -> None:
     """Look for the values from now on that this delegate was given, as far as they can be found."""
     values = [*named_secrets(lane.secrets, environment).values(), *named_so(environment)]
-    for given in (_in_launch(folder), _of_process(pid) if pid is not None else {}):
+    for given in (_in_launch(folder), environment_of(pid) if pid is not None else {}):
         values += [*(given[name] for name in lane.secrets if given.get(name)), *named_so(given)]
     remember(values)
 
@@ -42,7 +42,7 @@ def _in_launch(folder: Kept) -> Mapping[str, str]:
     return {str(name): str(value) for name, value in given.items()} if isinstance(given, dict) else {}
 
 
-def _of_process(pid: int) -> Mapping[str, str]:
+def environment_of(pid: int) -> Mapping[str, str]:
     """Return a process's environment as it was started with; nothing where the system does not tell."""
     if sys.platform != "linux":
         import psutil  # noqa: PLC0415  where there is no /proc

@@ -22,6 +22,7 @@ from ..messages.session import (
     SessionSteer,
     SessionStop,
     SetMode,
+    SetModel,
     ViewSessions,
 )
 from ..messages.vocabulary import Effort
@@ -30,16 +31,18 @@ from ..state.session_folder import SessionFolder
 from ..state.session_views import session_object
 from ..state.store import Reader
 from .base import ask
+from .denylist import check_denied
 from .gate import Passed, Scope, pass_answer, pass_gate
 from .host import decode_environment
 from .intake import settings_of
 from .job_writing import read_plan_file
 from .lane_book import LaneBook
 from .limit_book import refusal
+from .model_book import known_models
 from .recheck import GATE, Asks, dispatch_again
 from .services import Services
-from .session import Give, Given, StopSession, ended
 from .session_anew import why_not_anew
+from .session_asks import Give, Given, StopSession, ended
 from .session_intake import SessionDraft, create_session, draft_session, preview_session, write_launch
 from .session_mode import may_answer, may_set
 from .session_names import session_actor
@@ -271,9 +274,25 @@ class SessionDesk:
         again = dispatch_again(kept, Asks.session(record, 0), lane, home)
         return pass_answer(replace(again, scope=Scope(texts=(words,))))
 
+    def _may_switch(self, command: SessionSteer) -> Refused | None:
+        """Refuse to switch to a model of the person's denylist."""
+        record = self._record(command.session)
+        if isinstance(record, Refused) or not isinstance(command.action, SetModel):
+            return record if isinstance(record, Refused) else None
+        try:
+            settings = settings_of(decode_environment(command.environment))
+        except ValueError as error:
+            return Refused(code=RefusalCode.BAD_REQUEST, message=str(error))
+        except StateError as error:
+            return error.refusal
+        known = known_models(self.services.models, self._book.registry().tiers(record.lane), settings)
+        return check_denied(record.lane, command.action.model, settings, known)
+
     def _steer(self, command: SessionSteer) -> Reply:
         fields = command.action.model_dump(mode="json")
         op = str(fields.pop("op"))
+        if isinstance(command.action, SetModel) and (wrong := self._may_switch(command)) is not None:
+            return wrong
         if isinstance(command.action, SetMode) and (wrong := may_set(command.action, command.environment)) is not None:
             return wrong
         if isinstance(command.action, Answer) and (wrong := may_answer(command.environment)) is not None:

@@ -28,7 +28,7 @@ from ..state.ids import new_job_id
 from ..state.session_folder import LAUNCH, SessionFolder
 from ..state.settings import Settings
 from .choosing import choose
-from .denylist import check_denied
+from .denylist import check_denied, check_sent
 from .depth import check_depth
 from .folder_settings import check_folder
 from .gate import Dispatch, Passed, Scope, pass_gate
@@ -38,7 +38,7 @@ from .intake import effective, settings_of, with_verdict
 from .intake_checks import as_utf8, check_cwd
 from .job_writing import environment_of
 from .limit_book import LimitBook, refusal
-from .model_book import ModelBook
+from .model_book import ModelBook, known_models
 from .notices import notices_path
 from .own_servers import with_own_servers
 from .purse import Weigh
@@ -127,7 +127,7 @@ def preview_session(  # noqa: PLR0913  all that is known of this machine
     return plan.model_copy(update={"budget": why})
 
 
-def _decide(  # noqa: C901, PLR0911 - one refusal after the other
+def _decide(  # noqa: C901, PLR0911, PLR0912 - one refusal after the other
     request: SessionRequest, home: Home, registry: Registry, models: ModelBook | None, limits: LimitBook | None
 ) -> SessionDraft | Refused:
     try:
@@ -146,7 +146,8 @@ def _decide(  # noqa: C901, PLR0911 - one refusal after the other
     request = _with_defaults(_on_its_terms(request, earlier), settings)
     if (refused := check_cwd(request.cwd)) is not None:
         return refused
-    resolved = choose(_as_job(request), registry, models or ModelBook(home), environment, settings, limits=limits)
+    models = models or ModelBook(home)
+    resolved = choose(_as_job(request), registry, models, environment, settings, limits=limits)
     if isinstance(resolved, Refused):
         return resolved
     lane = registry.get(resolved.lane)
@@ -155,7 +156,8 @@ def _decide(  # noqa: C901, PLR0911 - one refusal after the other
     transport = choose_transport(request, lane, registry)
     if isinstance(transport, Refused):
         return transport.model_copy(update={"message": "; ".join((transport.message, *resolved.notices))})
-    if (refused := check_denied(resolved, settings)) is not None:
+    known = known_models(models, registry.tiers(request.lane), settings)
+    if (refused := check_denied(lane.name, resolved.model, settings, known)) is not None:
         return refused
     seen = effective(environment, settings, secrets="server" in lane.needs)
     given, held = withhold(seen, lane, resolved.model, settings)
@@ -173,6 +175,8 @@ def _decide(  # noqa: C901, PLR0911 - one refusal after the other
     launch = _launch(lane, transport, task, host)
     if isinstance(launch, Refused):
         return launch
+    if (refused := check_sent(lane.name, launch.model or resolved.model, settings, known)) is not None:
+        return refused
     pool = (launch.billing or lane.billing).pool
     hindered = limits.hindrance(lane.name, pool, resolved.model) if limits is not None else None
     if hindered is not None:
@@ -381,6 +385,7 @@ def _plan(  # noqa: PLR0913, PLR0917 - the parts of one draft
         tier=resolved.tier.value,
         effort=request.effort.value if request.effort else None,
         effort_support=lane.effort.value,
+        effort_sent=launch.effort,
         verb="session",
         posture=POSTURE,
         argv=tuple(as_utf8(word) for word in launch.argv),

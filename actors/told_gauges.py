@@ -29,10 +29,23 @@ def told(home: str, environ: Mapping[str, str]) -> list[Gauge]:
     found = [_gauge(CLAUDE, one, "statusline") for one in from_tap(_read(f"{home}/{TAP_FILE}"))]
     base = environ.get("CODEX_HOME") or f"{environ.get('HOME') or '/'}/.codex"
     for path in _newest_rollouts(f"{base}/sessions"):
-        if windows := from_rollout(_tail(path)):
+        if windows := from_rollout(tail_of(path)):
             found += [_gauge(CHATGPT, one, "rollout") for one in windows]
             break
     return found
+
+
+def rollout_of(environ: Mapping[str, str], thread: str) -> str | None:
+    """Return the rollout of a thread of Codex that began in the last days; None where none is found."""
+    base = environ.get("CODEX_HOME") or f"{environ.get('HOME') or '/'}/.codex"
+    for number, day in enumerate(_days(f"{base}/sessions")):
+        if number >= DAYS:
+            break
+        with contextlib.suppress(OSError), os.scandir(day) as entries:
+            for entry in entries:
+                if entry.name.startswith("rollout-") and entry.name.endswith(f"-{thread}.jsonl"):
+                    return entry.path
+    return None
 
 
 def _gauge(key: str, one: Told, source: str) -> Gauge:
@@ -74,7 +87,8 @@ def _numbered(folder: str) -> list[str]:
     return [f"{folder}/{name}" for name in sorted(names, reverse=True)]
 
 
-def _tail(path: str) -> bytes:
+def tail_of(path: str) -> bytes:
+    """Return the last bytes of a file, at most ``TAIL``; nothing of one that can't be read, or is no file."""
     try:
         descriptor = open_regular(path)
     except (OSError, StateError):

@@ -10,13 +10,12 @@ from dataclasses import replace
 
 from ..lanes.advice.failover import Case, FailoverPolicy, Hop, Stop, next_hop
 from ..lanes.advice.options import Offer, Option, offers
-from ..lanes.catalog import Resolved
 from ..lanes.contract import Lane, Locality
 from ..lanes.registry import Registry
 from ..state.limits import key_of
 from ..state.settings import Settings
-from .denylist import check_denied
-from .host import probe, usable
+from .denylist import why_denied
+from .host import probe, why_unready
 from .limit_book import LimitBook
 from .model_book import ModelBook, known_models
 
@@ -52,7 +51,7 @@ class Ways:
         self._environment = environment
         self._settings = settings
         lanes = registry.tiers()
-        known = known_models(models, lanes, settings)
+        self._known = known = known_models(models, lanes, settings)
         self._options = [
             option
             for offer in offers(lanes, case.model, case.tier, known)
@@ -69,10 +68,11 @@ class Ways:
             if not isinstance(lane, Lane):
                 self.close(found.lane, "not here")
                 continue
-            readiness = probe(lane, self._environment, self._settings, ask_version=False)
-            if usable(lane, readiness):
+            asks = lane.status_argv is not None  # only its own command says whether somebody is signed in
+            why = why_unready(lane, probe(lane, self._environment, self._settings, ask_version=asks))
+            if why is None:
                 return found
-            self.close(found.lane, readiness.detail)
+            self.close(found.lane, why)
 
     def close(self, lane: str, why: str) -> None:
         """Note what is in the way of a lane: it is not offered again."""
@@ -100,8 +100,8 @@ class Ways:
         )
         if self.case.verb not in lane.verbs:
             return option.hindered(f"it can't honour {self.case.verb.value}")
-        denied = check_denied(Resolved(lane=offer.lane, model=offer.model, tier=offer.tier), self._settings)
+        denied = why_denied(offer.lane, offer.model, self._settings, self._known)
         if denied is not None:
-            return option.hindered("on your denylist")
+            return option.hindered(denied)
         hindrance = self._limits.hindrance(lane.name, billing.pool, offer.model) if self._limits else None
         return option if hindrance is None else option.hindered(hindrance.sentence, hindrance.until)

@@ -21,7 +21,7 @@ from .errors import CliError, NotSentError, SupervisorLostError, TimeLimitError
 REPLY_S = 30.0
 """Longest wait for a reply that is not a stream. A supervisor that needs longer is stuck, not slow."""
 
-HELLO_S = 10.0
+HELLO_S = 30.0
 """Longest wait for the handshake; a stopped process accepts connections and says nothing."""
 
 STOPPED_S = 1.0

@@ -19,16 +19,18 @@ from .errors import CliError, TimeLimitError
 from .place import full_home, open_regular, read_supervisor_file
 from .render.plain import one_line
 
-START_S = 30.0
-"""Longest wait for a new supervisor to listen; a loaded machine needs seconds."""
+START_S = 60.0
+"""Longest wait for a new supervisor to listen; an overloaded machine may need half of it."""
 
-LEAVE_S = 20.0
+LEAVE_S = 60.0
 """Longest wait for a supervisor to leave after it was asked to."""
 
 _LOG_TAIL = 64 * 1024
 
 _DETACHED = getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0) | getattr(subprocess, "CREATE_NO_WINDOW", 0)
 """On Windows: out of reach of this terminal's Ctrl-C, on a console that nobody sees."""
+_LEAVE_JOB = getattr(subprocess, "CREATE_BREAKAWAY_FROM_JOB", 0)
+"""And out of the job object that we may be in, a delegate's or a terminal's: it would end a supervisor with itself."""
 
 
 LEFT_S = 2.0
@@ -137,19 +139,27 @@ def _spawn(root: str, log: str) -> subprocess.Popen[bytes]:
     except OSError as error:
         raise CannotDetachError(f"{log} can't be used: {error.strerror}") from None
     try:
-        return subprocess.Popen(  # a session of its own: it must outlive this terminal
-            # -P: the folder it starts in is no place to import from.
-            [sys.executable, "-P", "-m", "outsourcerer.actors.daemon", "--home", root],
-            stdin=subprocess.DEVNULL,
-            stdout=descriptor,
-            stderr=descriptor,
-            cwd="/",
-            env=_environment(),
-            start_new_session=True,
-            creationflags=_DETACHED,
-        )
+        return _begin(root, descriptor, _DETACHED | _LEAVE_JOB)
+    except PermissionError:
+        if not _LEAVE_JOB:
+            raise
+        return _begin(root, descriptor, _DETACHED)  # that job object lets nobody out
     finally:
         os.close(descriptor)
+
+
+def _begin(root: str, output: int, flags: int) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(  # a session of its own: it must outlive this terminal
+        # -P: the folder it starts in is no place to import from.
+        [sys.executable, "-P", "-m", "outsourcerer.actors.daemon", "--home", root],
+        stdin=subprocess.DEVNULL,
+        stdout=output,
+        stderr=output,
+        cwd="/",
+        env=_environment(),
+        start_new_session=True,
+        creationflags=flags,
+    )
 
 
 def _environment() -> dict[str, str]:

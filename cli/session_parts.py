@@ -16,15 +16,16 @@ from .output import answer, answer_json, answer_untrusted, flush, say
 from .reach import Reach
 from .render.session import event_line, question_lines
 from .session_events import Event, Events, open_question
-from .session_giving import NOT_TAKEN, RECEIPT_S, TAKEN, UNSEEN, Receipt, give, see
+from .session_giving import NOT_TAKEN, TAKEN, UNSEEN, Receipt, give, see
 from .sessions import Session, is_named, live, named
 
 ID_CHARACTERS = 15
 """So much of an id (its date and time) is one where another word may be meant: 2 is an option's number."""
-TERMINAL_S = 40.0
-"""A terminal's dialog may take 30 s to be seen to close, or not to (``actors/transports/conduct.py``)."""
-READY_S = 90.0
-"""How long a program may take until it is up (opencode 1.18 needs 15 s)."""
+STEERED_S = 90.0
+"""How long a steering may take until it is seen. In a terminal a command may take 20 s to be shown, and a dialog
+30 s to be seen to close (``actors/transports/conduct.py``)."""
+READY_S = 180.0
+"""How long a program may take until it is up (opencode 1.18 needs 15 s on a machine that does nothing else)."""
 
 
 def split(reach: Reach, words: tuple[str, ...]) -> tuple[str | None, str | None]:
@@ -128,8 +129,7 @@ def steer(
     """Ask for one thing and print what became of it. ``environment``: the caller's, where it matters who asks."""
     asked = {"kind": "session.steer", "action": action}
     given, events = give(reach, found, asked if environment is None else asked | {"environment": environment})
-    seconds = TERMINAL_S if found.get("transport") in ("pty", "tmux") else RECEIPT_S
-    return receipt(options, found, see(given, events, seconds, Ended(reach, str(found["session_id"]))), wait=False)
+    return receipt(options, found, see(given, events, STEERED_S, Ended(reach, str(found["session_id"]))), wait=False)
 
 
 def receipt(options: Globals, found: Session, seen: Receipt, *, wait: bool) -> int:

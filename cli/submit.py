@@ -22,7 +22,7 @@ _LANE_LIMIT = 64
 _AGENT = "acp:"
 _COMMAND_LIMIT = 500
 _CHECK_LIMIT = 10_000
-_GONE_S = 2.0
+_GONE_S = 10.0
 _ATTEMPTS = 9
 """How many supervisors in a row may leave instead of taking a job, over some ten seconds."""
 

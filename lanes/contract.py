@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Literal, Protocol
 
-from ..messages.job import ExitStatus
+from ..messages.job import ExitStatus, TokenUsage
 from ..messages.lane_events import FailureKind, LaneEvent
 from ..messages.refusals import Refused
 from ..messages.vocabulary import Effort, Tier, Verb
@@ -139,6 +139,10 @@ class Launch:
     """Sentences for the person, for example what an effort word was turned into."""
     billing: Billing | None = None
     """Who pays, where the environment decides otherwise than the lane says (an API key is set)."""
+    model: str | None = None
+    """The id that is really sent, where the plan made it: of a word, or where none was named."""
+    effort: str | None = None
+    """The CLI's own word for the effort, where it is told of one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,6 +175,10 @@ class SessionLaunch:
     """Whether a conversation may only be taken up in another minute than that in which it was last begun."""
     notices: tuple[str, ...] = ()
     billing: Billing | None = None
+    model: str | None = None
+    """As in ``Launch``."""
+    effort: str | None = None
+    """As in ``Launch``."""
 
 
 SessionPlan = Callable[[SessionTask, Host], "SessionLaunch | Refused"]
@@ -244,6 +252,8 @@ class Readiness:
     tested: bool | None = None
     """Whether that version is one the lane was tested with; None when unknown."""
     fix: str | None = None
+    signed_in: bool | None = None
+    """Whether a sign-in or a key was seen; False: where its program keeps one there is none; None: nobody can see."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -377,6 +387,8 @@ class Lane:
     ``plan`` puts it there empty (``Launch.files``) and names it in the command."""
     receipts: Literal["openrouter"] | None = None
     """Who can be asked afterwards what each generation named in the stream really cost."""
+    meter: Callable[[bytes], TokenUsage | None] | None = None
+    """Reads off the end of Codex's rollout what its thread has used, where the stream tells that only at the end."""
     needs: frozenset[Literal["server", "embedded", "bridge"]] = frozenset()
     """Facts of the host that cost something to find out and that this lane plans by."""
     default_tier: Tier = Tier.MID

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from ..messages.refusals import RefusalCode, Refused
+from ..messages.vocabulary import Effort
 from .contract import ProbeFacts, Readiness, ReadinessLevel, Task
 
 ARGV_PROMPT_LIMIT = 16 * 1024
@@ -48,6 +50,14 @@ def prompt_bytes(prompt: str) -> bytes | Refused:
             hint="remove it, for example with: tr -d '\\000'",
         )
     return prompt.encode("utf-8", "surrogateescape" if _only_escaped(prompt) else "replace")
+
+
+def effort_word(program: str, asked: Effort | None, words: Mapping[Effort, str]) -> tuple[str | None, tuple[str, ...]]:
+    """Return a program's own word for an effort, and what is said where that is another than was asked for."""
+    if asked is None:
+        return None, ()
+    word = words[asked]
+    return word, () if word == asked else (f"{program} has no effort {asked}; {word} is used.",)
 
 
 def resumed(task: Task, words: tuple[str, ...]) -> tuple[str, ...]:
@@ -103,12 +113,16 @@ def cli_readiness(  # noqa: PLR0913 - keyword-only facts of one CLI
     program = facts.host.executables.get(binary)
     if program is None:
         return Readiness(level=ReadinessLevel.ABSENT, detail=f"{binary} is not on PATH", fix=install)
+    key = next((name for name in keys if facts.host.environment.get(name)), None)
+    signed = key or next(iter(sorted(facts.credentials)), None)
+    signed_in = signed is not None or keyless
     version = version_of(facts.version_output)
     if version is None:
         return Readiness(
             level=ReadinessLevel.INSTALLED,
             detail=f"{program}, but `{binary} --version` told no version",
             fix=f"{binary} --version",
+            signed_in=signed_in,
         )
     numbers = version_tuple(version) or ()
     if numbers < min_version:
@@ -119,20 +133,21 @@ def cli_readiness(  # noqa: PLR0913 - keyword-only facts of one CLI
             version=version,
             tested=False,
             fix=install,
+            signed_in=signed_in,
         )
-    key = next((name for name in keys if facts.host.environment.get(name)), None)
-    signed = key or next(iter(sorted(facts.credentials)), None)
-    if signed is None and not keyless:
+    if not signed_in:
         return Readiness(
             level=ReadinessLevel.INSTALLED,
             detail=f"{binary} {version}, no sign-in found",
             version=version,
             tested=version in tested,
             fix=sign_in,
+            signed_in=False,
         )
     return Readiness(
         level=ReadinessLevel.SIGNED_IN,
         detail=f"{binary} {version}, {signed or 'cloud account'} is there",
         version=version,
         tested=version in tested,
+        signed_in=True,
     )

@@ -64,9 +64,11 @@ def base_url(setting: str | None) -> str | Refused:
 
 def with_key(readiness: Readiness, facts: ProbeFacts) -> Readiness:
     """Return a vehicle's readiness as that of its OpenRouter lane: a sign-in is no help there, the key is."""
-    if readiness.level in (ReadinessLevel.ABSENT, ReadinessLevel.ANSWERING) or readiness.tested is None:
+    if readiness.level in (ReadinessLevel.ABSENT, ReadinessLevel.ANSWERING):
         return readiness
     found = account(facts.host)
-    if isinstance(found, Refused):
-        return replace(readiness, level=ReadinessLevel.INSTALLED, detail=found.message, fix=found.hint)
-    return readiness
+    if not isinstance(found, Refused):
+        return replace(readiness, signed_in=True)
+    if readiness.tested is None:  # what its program lacks comes first
+        return replace(readiness, signed_in=False)
+    return replace(readiness, level=ReadinessLevel.INSTALLED, detail=found.message, fix=found.hint, signed_in=False)

@@ -15,6 +15,8 @@ from typing import Any, Literal
 
 from ..messages.refusals import RefusalCode, Refused
 from . import openrouter
+from .catalog.pools import GEMINI_KEY, OPENROUTER
+from .contract import Billing
 from .loopback import is_loopback
 from .values import as_number, as_object
 
@@ -22,6 +24,8 @@ Backend = Literal["codex", "gemini", "openrouter"]
 
 ORDER: tuple[Backend, ...] = ("codex", "gemini", "openrouter")
 """Without a word of the person's the first that is ready: a plan before a key, a key of one maker before credits."""
+BILLING: Mapping[Backend, Billing] = {"gemini": GEMINI_KEY, "openrouter": OPENROUTER}
+"""Who pays a service; Codex makes images in a job, which its lane pays."""
 LANES: Mapping[Backend, str] = {"codex": "codex", "gemini": "gemini", "openrouter": "codexor"}
 """Whose road a backend's work takes: where it goes, who is billed."""
 KEYS: Mapping[Backend, tuple[str, ...]] = {

@@ -21,10 +21,13 @@ def in_terminal(  # noqa: PLR0913 - by name
     notices: tuple[str, ...] = (),
     billing: Billing | None = None,
     conversation: str | None = None,
+    model: str | None = None,
+    effort: str | None = None,
 ) -> SessionLaunch:
     """Return the launch of a program whose screens ``lanes/screens`` knows as ``cli``'s.
 
-    ``conversation`` is its id where that is known beforehand: the screen tells none.
+    ``conversation`` is its id where that is known beforehand: the screen tells none. ``model`` and ``effort`` are
+    what ``argv`` says of them, where that is not what was asked for.
     """
     return SessionLaunch(
         argv=argv,
@@ -34,4 +37,6 @@ def in_terminal(  # noqa: PLR0913 - by name
         env_strip=env_strip,
         notices=notices,
         billing=billing,
+        model=model,
+        effort=effort,
     )

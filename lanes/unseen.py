@@ -38,11 +38,16 @@ def readiness(facts: ProbeFacts, *, binary: str, install: str, sign_in: str, key
         version=version,
         tested=False if version else None,
         fix=None if by else sign_in,
+        signed_in=True if by else False if _told(facts.status_output, SIGNED_OUT) else None,
     )
 
 
 def _account(status: bytes | None) -> str | None:
-    words = (status or b"")[:4096].decode("utf-8", "replace").lower()
-    if any(phrase in words for phrase in SIGNED_OUT):
+    if _told(status, SIGNED_OUT):
         return None
-    return "a sign-in" if any(phrase in words for phrase in SIGNED_IN) else None
+    return "a sign-in" if _told(status, SIGNED_IN) else None
+
+
+def _told(status: bytes | None, phrases: tuple[str, ...]) -> bool:
+    words = (status or b"")[:4096].decode("utf-8", "replace").lower()
+    return any(phrase in words for phrase in phrases)

@@ -123,6 +123,8 @@ class Retrying(Observation):
     status: int | None = None
     delay_s: float | None = None
     message: str | None = None
+    failure: FailureKind | None = None
+    """Why, where the lane knows; else its status and words tell."""
 
 
 class LimitWindow(Observation):
@@ -153,6 +155,14 @@ class UsageReported(Observation):
     """Whether it counts what earlier runs of the conversation used, too."""
     cash_usd: float | None = None
     """What the CLI itself says it would cost at list price. Never a receipt."""
+
+
+class UsageMetered(Observation):
+    """When more of a turn that goes on was seen to be used: an estimate, of all of it so far."""
+
+    kind: Literal["usage_metered"] = "usage_metered"
+    by_model: dict[str, TokenUsage]
+    """Empty name: the model is not named."""
 
 
 class GenerationNamed(Observation):
@@ -208,6 +218,7 @@ LaneEvent = Annotated[
     | Retrying
     | LimitReported
     | UsageReported
+    | UsageMetered
     | GenerationNamed
     | Marked
     | TurnEnded

@@ -28,6 +28,8 @@ class Plan(Observation):
     effort: str | None
     effort_support: Literal["native", "advisory"] | None = None
     """Whether the lane has a setting of its own for it, or the prompt says it."""
+    effort_sent: str | None = None
+    """The word for it that the lane's program is told; None: it is told of none."""
     verb: str
     posture: str
     argv: tuple[str, ...]
@@ -72,6 +74,8 @@ class JobViews(Observation):
     kind: Literal["job_views"] = "job_views"
     jobs: tuple[JobObject, ...]
     omitted: int = 0
+    loops: tuple[dict[str, Any], ...] = ()
+    """Loops and questions that have not ended, in brief (``state/loop_views.py``); where all jobs were asked for."""
 
 
 SessionObject = dict[str, Any]
@@ -160,6 +164,8 @@ class LoopIsAccepted(Observation):
     loop: LoopObject
     plan: Plan | None = None
     """Of its first kind of job; None where it had been taken before."""
+    plans: tuple[Plan, ...] = ()
+    """One of each lane that it may use, the first one's first."""
 
 
 class LoopPlanned(Observation):

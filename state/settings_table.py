@@ -80,7 +80,7 @@ _CHOOSING = (
         choices=("minimal", "low", "medium", "high", "xhigh", "max"),
         older_prefix=True,
     ),
-    _text("model_denylist", "models never used: comma or space between ids, * matches anything"),
+    _text("model_denylist", "models never used: names or aliases, LANE:NAME for one lane, * for anything"),
     _flag("allow_downgrade", False, "permit what --allow-downgrade permits"),
     _text("allowed_tools", "tools granted to Claude delegates, instead of the verb's own"),
     Setting(

@@ -88,7 +88,7 @@ def _store(root: str, now: float) -> tuple[list[Any], list[dict[str, Any]], list
         with Reader(f"{root}/state.db") as reader:
             return known(reader, root, now), [mark_object(one) for one in marks(reader, now)], list(reader.notes)
     except StateError as error:
-        return [], [], [error.message]
+        return [], [], [f"{error.message}; {error.hint}" if error.hint else error.message]
 
 
 def _work(root: str) -> dict[str, Any] | None:

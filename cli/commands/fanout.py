@@ -159,7 +159,7 @@ def show_planned(options: Globals, reply: dict[str, Any]) -> int:
             plan = one["plan"]
             answer(f"{one['label']}: {plan['lane']} {plan['model'] or 'default'} ({plan['posture']}; {plan['cost']})")
             if not would_begin(plan):
-                why = f"the budget: {plan['budget']}" if plan.get("budget") else str(plan["gate"])
+                why = f"the budget has no room: {plan['budget']}" if plan.get("budget") else str(plan["gate"])
                 answer(f"{one['label']}: REFUSED: {one_line(why, 300)}")
         for one in refused:
             answer(f"{one['label']}: REFUSED: {one_line(str(one['message']), 300)}")

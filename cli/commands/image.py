@@ -128,7 +128,9 @@ def _words(words: tuple[str, ...], flags: dict[str, Any]) -> tuple[str, str | No
 
 
 def _told(options: Globals, plan: Plan, *, dry: bool) -> None:
-    words = plan.lane.billing.words
+    from ...lanes.pictures import BILLING  # noqa: PLC0415 - as above
+
+    words = BILLING.get(plan.backend, plan.lane.billing).words
     if options.json and dry:
         facts = {"backend": plan.backend, "model": plan.model, "lane": plan.lane.name, "cost_basis": words}
         answer_json({**facts, "skipped": list(plan.skipped)})
@@ -177,14 +179,14 @@ def _asked(  # noqa: PLR0913, PLR0917 - what it is about
         _keep(reach, row.model_dump())
     if isinstance(answered, Refused):
         raise from_refusal(answered.model_dump())
-    cost = {"cash_usd": answered.usd, "measured": answered.usd is not None}
+    told = row.spent == "measured"  # a price that can't be true is none
+    cost = {"cash_usd": answered.usd if told else None, "measured": told}
     return answered.data or b"", {"model": plan.model, "lane": plan.lane.name, "job_id": None, "cost": cost}
 
 
 def _ask_budget(reach: Reach, plan: Plan) -> None:
     """Refuse what a money budget has no room for. Codex needs none of this: its job asks by itself."""
-    paid = "metered" if plan.backend == "openrouter" else "unknown"
-    reach.request({"kind": "budget.ask", "paid": paid, "model": plan.model, "environment": environment()})
+    reach.request({"kind": "budget.ask", "paid": "metered", "model": plan.model, "environment": environment()})
 
 
 def _keep(reach: Reach, row: dict[str, Any]) -> None:

@@ -11,7 +11,7 @@ from pydantic import Field
 
 from .. import exit_codes
 from ..session_events import Event, Events
-from ..session_parts import TERMINAL_S, Start
+from ..session_parts import STEERED_S, Start
 from ..sessions import Session, live
 from ..submit import environment, word_of
 from .asking import Telling, ask, failed
@@ -55,13 +55,13 @@ def add(server: MCPServer, desk: Desk) -> None:
         body = {"kind": "session.steer", "action": action}
         if mode is not None:
             body["environment"] = environment()
-        return await given_to(desk, session, body, Telling(context, TERMINAL_S), takes_s=TERMINAL_S)
+        return await given_to(desk, session, body, Telling(context, STEERED_S), takes_s=STEERED_S)
 
     @server.tool(annotations=SENDS)
     async def session_interrupt(session: Name, context: Context) -> dict[str, Any]:
         """End the turn that a session is at; the session stays."""
         body: dict[str, Any] = {"kind": "session.steer", "action": {"op": "interrupt"}}
-        return await given_to(desk, session, body, Telling(context, TERMINAL_S), takes_s=TERMINAL_S)
+        return await given_to(desk, session, body, Telling(context, STEERED_S), takes_s=STEERED_S)
 
     @server.tool(annotations=SENDS)
     async def session_relaunch(session: Name, context: Context, *, effort: Effort = None) -> dict[str, Any]:

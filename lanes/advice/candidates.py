@@ -12,6 +12,7 @@ from ...messages.vocabulary import Tier
 from ..catalog.aliases import ALIASES, DUAL
 from ..catalog.asking import Known
 from ..catalog.benchmarks import Benchmarks
+from ..catalog.dealing import for_text
 from ..catalog.listing import MILLION, Listed
 from ..catalog.tiers import tier_of
 from .options import OPENROUTER
@@ -108,7 +109,7 @@ def _catalogue(listing: Mapping[str, Listed], benchmarks: Benchmarks, most: int)
         if row.completion is None:
             continue
         scores = benchmarks.scores.get(_key(model))
-        if scores is not None:
+        if scores is not None and for_text(row):
             values = [one for one in (scores.intelligence, scores.coding, scores.agentic) if one is not None]
             measured.append((max(values), model, scores.intelligence))
     measured.sort(key=lambda one: (-one[0], one[1]))

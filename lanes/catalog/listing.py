@@ -8,10 +8,11 @@ token, written as text.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from ...messages.job import TokenUsage
+from ...messages.model_names import canonical
 from ...messages.vocabulary import Tier
 from ..prices import usd_per_token
 from ..values import as_count, as_list, as_number, as_object
@@ -77,6 +78,27 @@ def _listed(row: Mapping[str, object]) -> Listed | None:
 def _modalities(value: object) -> frozenset[str] | None:
     """Return the words of a list; None where there is none, or no word in it."""
     return frozenset(word.lower() for word in as_list(value)[:16] if isinstance(word, str) and word) or None
+
+
+VENDOR_OF = {"claude": "anthropic", "codex": "openai", "gemini": "google"}
+"""Lanes whose own models the catalogue lists under their vendor, at the vendor's price."""
+
+
+def by_vendor(models: Iterable[Listed]) -> Mapping[tuple[str, str], Listed]:
+    """Return the models by vendor and key (``canonical``); not those whose name stands for two prices, nor variants."""
+    found: dict[tuple[str, str], Listed | None] = {}
+    for model in models:
+        vendor, _, name = model.id.partition("/")
+        if not name or ":" in name:
+            continue
+        other = found.setdefault((vendor, canonical(name)), model)
+        if other is not None and _prices(other) != _prices(model):
+            found[vendor, canonical(name)] = None
+    return {key: model for key, model in found.items() if model is not None}
+
+
+def _prices(model: Listed) -> tuple[float | None, ...]:
+    return (model.prompt, model.completion, model.cached)
 
 
 def tier_by_price(

@@ -14,7 +14,12 @@ def prompt_tokens(task: str) -> int:
     >>> prompt_tokens("x" * 33), prompt_tokens("")
     (10, 0)
     """
-    return -(-len(task) * 10 // 33)
+    return tokens_in(len(task))
+
+
+def tokens_in(characters: int) -> int:
+    """Return about how many tokens so many characters are."""
+    return -(-characters * 10 // 33)
 
 
 def quote(model: Listed | None, given: int, output: int = OUTPUT_TOKENS) -> float | None:

@@ -29,6 +29,11 @@ def conflict(message: str, hint: str) -> Refused:
     return Refused(code=RefusalCode.LANE_CONFLICT, message=message, hint=hint)
 
 
+def instead(ask: Ask, lane: str, model: str, otherwise: str) -> str:
+    """Return what to type: the lane that has the model, where there is such a lane; else, or also, ``otherwise``."""
+    return f"--lane {lane} -m {model}; or {otherwise}" if lane in ask.lanes else f"take {otherwise}"
+
+
 def words_of(lane: str) -> str:
     """Return the ids that a lane's rows of the table have, for a hint."""
     return ", ".join(sorted({row.model for row in ALIASES.values() if row.lane == lane and row.use == "text"}))

@@ -2,7 +2,7 @@
 
     resolve("opus", None, None, lanes={"claude": Tier.FRONTIER, ...})  ->  Resolved(lane="claude", ...)
 
-What can't be honoured is refused with what can; nothing is ever moved to another lane in silence.
+What can't be honoured is refused with what can; a lane that was named is never exchanged for another.
 The rules of a lane that was named are in ``placing.py``.
 """
 
@@ -17,7 +17,8 @@ from .aliases import DUAL, LOCAL_PREFIXES, MODEL, family_of
 from .asking import Ask, ChooseByReadiness, Known, Resolved
 from .placing import on_lane
 from .providers import ABSENT, SYNONYMS
-from .refusing import absent, image, lane_named, no_lane, unknown
+from .refusing import absent, conflict, image, lane_named, no_lane, unknown
+from .spelling import misspelt
 
 PREFERENCE = ("claude", "codex", "local", "embedded")
 """The order in which a ready lane is taken when neither a lane nor a model was named: none of them is metered.
@@ -102,9 +103,10 @@ def _bare(lane: str, model: str) -> str:
 def _local(ask: Ask, model: str) -> Resolved | Refused:
     if "local" not in ask.lanes:
         return no_lane("local", ask.lanes)
-    moved = ask.lane not in (None, "local")
-    notice = (f"A local model stays on this machine: lane local, not {ask.lane}.",) if moved else ()
-    return ask.to("local", model or None, None, *notice)
+    if ask.lane not in (None, "local"):
+        word = model or "NAME"
+        return conflict(f"{word} is a model on this machine, not of the {ask.lane} lane.", f"--lane local -m {word}")
+    return ask.to("local", model or None, None)
 
 
 def _by_name(  # noqa: PLR0911 - one rule after the other
@@ -121,6 +123,8 @@ def _by_name(  # noqa: PLR0911 - one rule after the other
         if row.lane not in ask.lanes:
             return absent(ABSENT.get(row.lane, row.lane), ask.lanes, model)
         return ask.to(row.lane, row.model, row.tier)
+    if (wrong := misspelt(ask, model)) is not None:
+        return wrong
     if (family := family_of(model)) is not None:
         if family not in ask.lanes:
             return absent(ABSENT.get(family, family), ask.lanes, model)
@@ -145,7 +149,9 @@ def _unlisted(ask: Ask, model: str, home: str | None) -> Resolved | Refused:
 
 def _dual(ask: Ask, word: str, home: str | None) -> Resolved | ChooseByReadiness | Refused:
     """Resolve a model that two lanes serve: the default lane if it is one of them, else a plan before cash."""
-    if home in ("devin", "cc", "codexor", "codex"):
+    if home == "codex" and "codexor" in ask.lanes:
+        home = "codexor"  # the same program, on the account that has these models
+    if home in ("devin", "cc", "codexor"):
         return on_lane(ask, home, word)
     both, tier = DUAL[word], ask.tier_of_row(word)
     ways = []

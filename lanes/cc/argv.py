@@ -5,7 +5,7 @@ from __future__ import annotations
 from ...messages.refusals import Refused
 from .. import openrouter
 from ..contract import Host, Launch, Task
-from ..launching import resumed
+from ..launching import effort_word, resumed
 from ..vehicles.claude_code.argv import (
     EFFORTS,
     RESUME,
@@ -42,11 +42,16 @@ def plan(task: Task, host: Host) -> Launch | Refused:
         model,
     ]
     env_set, notices = as_root(task, host)
-    if task.effort is not None:
+    effort, said = effort_word("Claude Code", task.effort, EFFORTS)
+    if task.effort is not None and effort is not None:
         tokens = THINKING_TOKENS[task.effort]
-        argv += ["--effort", EFFORTS[task.effort]]
+        argv += ["--effort", effort]
         env_set["MAX_THINKING_TOKENS"] = str(tokens)
-        notices = (*notices, f"effort {task.effort}: at most {tokens} thinking tokens, where the model heeds it.")
+        notices = (
+            *notices,
+            f"effort {task.effort}: at most {tokens} thinking tokens, where the model heeds it.",
+            *said,
+        )
     read, told = instructions(task.cwd, host)
     argv += [
         *read,
@@ -59,4 +64,6 @@ def plan(task: Task, host: Host) -> Launch | Refused:
         env_strip=STRIP | {openrouter.KEY},
         stdin=prompt,
         notices=notices,
+        model=model,
+        effort=effort,
     )

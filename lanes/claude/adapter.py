@@ -7,7 +7,7 @@ from dataclasses import replace
 from ...messages.refusals import Refused
 from ..catalog.pools import CLAUDE_KEY
 from ..contract import Host, SessionLaunch, SessionTask
-from ..launching import missing_program
+from ..launching import effort_word, missing_program
 from ..vehicles.acp.session import over_acp
 from ..vehicles.claude_code.argv import BINARY, EFFORTS, INSTALL
 
@@ -34,15 +34,17 @@ def over(task: SessionTask, host: Host) -> SessionLaunch | Refused:
         options["strictMcpConfig"] = True
     if task.model is not None:  # over the protocol it takes only those that it lists
         options["model"] = task.model
-    if task.effort is not None:
-        options["effort"] = EFFORTS[task.effort]
+    effort, said = effort_word("Claude Code", task.effort, EFFORTS)
+    if effort is not None:
+        options["effort"] = effort
     by_key = bool(host.environment.get("ANTHROPIC_API_KEY"))
     notices = ("ANTHROPIC_API_KEY is set: the session is metered on that key, not on a Claude plan.",) if by_key else ()
-    return over_acp(
+    launch = over_acp(
         replace(task, model=None, effort=None),
         (adapter,),
         env_set=env_set,
-        notices=notices,
+        notices=(*said, *notices),
         billing=CLAUDE_KEY if by_key else None,
         meta={"claudeCode": {"options": options}},
     )
+    return replace(launch, effort=effort)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ...messages.refusals import Refused
 from ..catalog.pools import CLAUDE_KEY
 from ..contract import Host, Launch, Task
-from ..launching import NESTING, resumed
+from ..launching import NESTING, effort_word, resumed
 from ..vehicles.claude_code.argv import EFFORTS, RESUME, as_root, instructions, permissions, servers, start
 
 OWN_SETTINGS = "--setting-sources=user"
@@ -19,14 +19,13 @@ def plan(task: Task, host: Host) -> Launch | Refused:
     if isinstance(ready, Refused):
         return ready
     program, prompt = ready
-    notices = []
+    effort, said = effort_word("Claude Code", task.effort, EFFORTS)
+    notices = [*said]
     argv = [program, "-p", "--output-format", "stream-json", "--verbose", *resumed(task, RESUME)]
     if task.model is not None:
         argv += ["--model", task.model]
-    if task.effort is not None:
-        argv += ["--effort", EFFORTS[task.effort]]
-        if EFFORTS[task.effort] != task.effort:
-            notices.append(f"Claude Code has no effort {task.effort}; {EFFORTS[task.effort]} is used.")
+    if effort is not None:
+        argv += ["--effort", effort]
     told: dict[str, str] = {}
     if not host.trust_folder:
         read, told = instructions(task.cwd, host)
@@ -48,4 +47,5 @@ def plan(task: Task, host: Host) -> Launch | Refused:
         stdin=prompt,
         notices=tuple(notices),
         billing=CLAUDE_KEY if by_key else None,
+        effort=effort,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ...messages.refusals import Refused
 from ..catalog.pools import CLAUDE_KEY
 from ..contract import Host, SessionLaunch, SessionTask
-from ..launching import NESTING, missing_program
+from ..launching import NESTING, effort_word, missing_program
 from ..vehicles.claude_code.argv import BINARY, EFFORTS, INSTALL, NO_SERVERS, instructions
 from ..vehicles.claude_code.session import native_argv
 from .argv import OWN_SETTINGS
@@ -17,9 +17,8 @@ def native(task: SessionTask, host: Host) -> SessionLaunch | Refused:
     if program is None:
         return missing_program(BINARY, INSTALL)
     by_key = bool(host.environment.get("ANTHROPIC_API_KEY"))
-    notices = []
-    if task.effort is not None and EFFORTS[task.effort] != task.effort:
-        notices.append(f"Claude Code has no effort {task.effort}; {EFFORTS[task.effort]} is used.")
+    effort, said = effort_word("Claude Code", task.effort, EFFORTS)
+    notices = [*said]
     if by_key:
         notices.append("ANTHROPIC_API_KEY is set: the session is metered on that key, not on a Claude plan.")
     argv = [program, *native_argv(task)]
@@ -37,4 +36,5 @@ def native(task: SessionTask, host: Host) -> SessionLaunch | Refused:
         env_strip=NESTING,
         notices=tuple(notices),
         billing=CLAUDE_KEY if by_key else None,
+        effort=effort,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ...messages.refusals import Refused
 from ..catalog.pools import CLAUDE_KEY
 from ..contract import Host, SessionLaunch, SessionTask
-from ..launching import missing_program
+from ..launching import effort_word, missing_program
 from ..terminals import in_terminal
 from ..vehicles.claude_code.argv import BINARY, EFFORTS, INSTALL, NO_SERVERS, instructions
 from .argv import OWN_SETTINGS
@@ -21,8 +21,9 @@ def terminal(task: SessionTask, host: Host) -> SessionLaunch | Refused:
         argv += ["--resume", task.conversation]
     if task.model is not None:
         argv += ["--model", task.model]
-    if task.effort is not None:
-        argv += ["--effort", EFFORTS[task.effort]]
+    effort, said = effort_word("Claude Code", task.effort, EFFORTS)
+    if effort is not None:
+        argv += ["--effort", effort]
     if host.environment.get("OSRC_CLAUDE_USER_CONFIG") != "1":
         argv += ["--strict-mcp-config", "--mcp-config", NO_SERVERS]
     env_set: dict[str, str] = {}
@@ -31,4 +32,7 @@ def terminal(task: SessionTask, host: Host) -> SessionLaunch | Refused:
         argv += [OWN_SETTINGS, *read]
     by_key = bool(host.environment.get("ANTHROPIC_API_KEY"))
     notices = ("ANTHROPIC_API_KEY is set: the session is metered on that key, not on a Claude plan.",) if by_key else ()
-    return in_terminal("claude", tuple(argv), env_set=env_set, notices=notices, billing=CLAUDE_KEY if by_key else None)
+    billing = CLAUDE_KEY if by_key else None
+    return in_terminal(
+        "claude", tuple(argv), env_set=env_set, notices=(*said, *notices), billing=billing, effort=effort
+    )

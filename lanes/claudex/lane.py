@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from ...messages.lane_events import FailureKind
 from ...messages.refusals import RefusalCode, Refused
-from ...messages.vocabulary import Effort, Tier
+from ...messages.vocabulary import Tier
 from .. import failures
 from ..catalog.pools import CLAUDEX_PLAN
 from ..contract import (
@@ -25,7 +25,7 @@ from ..contract import (
     Road,
     Task,
 )
-from ..launching import NESTING, version_of
+from ..launching import NESTING, effort_word, version_of
 from ..vehicles.claude_code.argv import (
     BINARY,
     EFFORTS,
@@ -66,10 +66,11 @@ def plan(task: Task, host: Host) -> Launch | Refused:
     (program, prompt), (base, token) = ready, bridge
     argv = [program, "-p", "--output-format", "stream-json", "--verbose", sources(host), "--model", model]
     env_set, notices = as_root(task, host)
-    if task.effort is not None:
-        argv += ["--effort", EFFORTS[task.effort]]
+    effort, said = effort_word("Claude Code", task.effort, EFFORTS)
+    if effort is not None:
+        argv += ["--effort", effort]
         env_set["CLAUDE_CODE_ALWAYS_ENABLE_EFFORT"] = "1"
-        notices = (*notices, *_said(task.effort))
+        notices = (*notices, *said)
     read, told = instructions(task.cwd, host)
     argv += [
         *read,
@@ -82,12 +83,9 @@ def plan(task: Task, host: Host) -> Launch | Refused:
         env_strip=STRIP | NESTING,
         stdin=prompt,
         notices=notices,
+        model=model,
+        effort=effort,
     )
-
-
-def _said(effort: Effort) -> tuple[str, ...]:
-    word = EFFORTS[effort]
-    return () if word == effort else (f"Claude Code has no effort {effort}; {word} is used.",)
 
 
 def _bridge(host: Host) -> tuple[str, str] | Refused:

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from ...messages.refusals import RefusalCode, Refused
 from ...messages.vocabulary import Effort, Verb
 from ..contract import Host, Launch, Posture, PrivateFile, Task
-from ..launching import ARGV_PROMPT_LIMIT, NESTING, missing_program, prompt_bytes
+from ..launching import ARGV_PROMPT_LIMIT, NESTING, effort_word, missing_program, prompt_bytes
 
 BINARY = "cline"
 INSTALL = "Install Cline: npm install -g cline, then: cline auth"
@@ -76,14 +76,13 @@ def plan(task: Task, host: Host) -> Launch | Refused:
     prompt = prompt_bytes(task.prompt)
     if isinstance(prompt, Refused):
         return prompt
-    notices = []
+    effort, said = effort_word("Cline", task.effort, THINKING)
+    notices = [*said]
     argv = [program, "--json", *MODE[task.verb]]
     if task.model is not None:
         argv += ["-m", task.model]
-    if task.effort is not None:
-        argv += ["--thinking", THINKING[task.effort]]
-        if THINKING[task.effort] != task.effort:
-            notices.append(f"Cline has no effort {task.effort}; {THINKING[task.effort]} is used.")
+    if effort is not None:
+        argv += ["--thinking", effort]
     words, files = _prompt(task.prompt, prompt)
     env_set = {"CLINE_SESSION_BACKEND_MODE": "local", "CLINE_NO_AUTO_UPDATE": "1"}
     if host.environment.get(USER_SERVERS) != "1":
@@ -95,6 +94,7 @@ def plan(task: Task, host: Host) -> Launch | Refused:
         env_strip=STRIP,
         files=files,
         notices=tuple(notices),
+        effort=effort,
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...messages.refusals import Refused
 from ..contract import Host, SessionLaunch, SessionTask
-from ..launching import missing_program
+from ..launching import effort_word, missing_program
 from ..terminals import in_terminal
 from .argv import BINARY, INSTALL, STRIP, THINKING
 
@@ -25,6 +25,7 @@ def terminal(task: SessionTask, host: Host) -> SessionLaunch | Refused:
         argv += ["--id", task.conversation]
     if task.model is not None:
         argv += ["-m", task.model]
-    if task.effort is not None:
-        argv += ["--thinking", THINKING[task.effort]]
-    return in_terminal("cline", tuple(argv), env_set=ENVIRONMENT, env_strip=STRIP)
+    effort, said = effort_word("Cline", task.effort, THINKING)
+    if effort is not None:
+        argv += ["--thinking", effort]
+    return in_terminal("cline", tuple(argv), env_set=ENVIRONMENT, env_strip=STRIP, notices=said, effort=effort)

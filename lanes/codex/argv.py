@@ -16,7 +16,7 @@ def plan(task: Task, host: Host) -> Launch | Refused:
     if isinstance(ready, Refused):
         return ready
     program, prompt = ready
-    argv, notices = command(program, task, user_config=host.environment.get("OSRC_CODEX_USER_CONFIG") == "1")
+    argv, notices, effort = command(program, task, user_config=host.environment.get("OSRC_CODEX_USER_CONFIG") == "1")
     by_key = bool(host.environment.get("CODEX_API_KEY"))
     if by_key:
         notices.append("CODEX_API_KEY is set: the run is metered on that key, not on a ChatGPT plan.")
@@ -27,4 +27,5 @@ def plan(task: Task, host: Host) -> Launch | Refused:
         stdin=prompt,
         notices=tuple(notices),
         billing=OPENAI_KEY if by_key else None,
+        effort=effort,
     )

@@ -10,6 +10,7 @@ from ..failures import classify
 from ..launching import cli_readiness
 from ..vehicles.codex_cli.argv import BINARY, INSTALL, MIN_VERSION, RESUME, TESTED_VERSIONS, VERBS
 from ..vehicles.codex_cli.events import CodexParser
+from ..vehicles.codex_cli.rollout import used_in
 from .adapter import ADAPTER, over
 from .argv import plan
 from .session import native
@@ -61,6 +62,7 @@ LANE = Lane(
     own=credentials.CODEX,
     plan=plan,
     parser=parser,
+    meter=used_in,
     classify=classify,
     probe=probe,
 )

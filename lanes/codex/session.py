@@ -30,4 +30,5 @@ def native(task: SessionTask, host: Host) -> SessionLaunch | Refused:
         env_strip=NESTING,
         notices=tuple(notices),
         billing=OPENAI_KEY if by_key else None,
+        effort=effort,
     )

@@ -16,6 +16,7 @@ def terminal(task: SessionTask, host: Host) -> SessionLaunch | Refused:
     if program is None:
         return missing_program(BINARY, INSTALL)
     notices: list[str] = []
+    effort: str | None = None
     argv = [program, *(("resume", task.conversation) if task.conversation is not None else ()), "--no-daemon"]
     if task.model is not None:
         argv += ["-m", task.model]
@@ -25,4 +26,5 @@ def terminal(task: SessionTask, host: Host) -> SessionLaunch | Refused:
     by_key = bool(host.environment.get("CODEX_API_KEY"))
     if by_key:
         notices.append("CODEX_API_KEY is set: the session is metered on that key, not on a ChatGPT plan.")
-    return in_terminal("codex", tuple(argv), notices=tuple(notices), billing=OPENAI_KEY if by_key else None)
+    billing = OPENAI_KEY if by_key else None
+    return in_terminal("codex", tuple(argv), notices=tuple(notices), billing=billing, effort=effort)

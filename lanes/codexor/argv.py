@@ -26,7 +26,7 @@ def plan(task: Task, host: Host) -> Launch | Refused:
         return account
     base, key = account
     named = replace(task, model=task.model or openrouter.DEFAULT_MODEL)
-    argv, notices = command(program, named, user_config=False)
+    argv, notices, effort = command(program, named, user_config=False)
     provider = {"name": "OpenRouter", "base_url": f"{base}/v1", "env_key": openrouter.KEY, "wire_api": "responses"}
     settings = [f"model_providers.openrouter.{name}={json.dumps(value)}" for name, value in provider.items()]
     # Seen on 0.171.0: the commands that the model runs inherit the key otherwise.
@@ -39,4 +39,6 @@ def plan(task: Task, host: Host) -> Launch | Refused:
         env_strip=STRIP,
         stdin=prompt,
         notices=tuple(notices),
+        model=named.model,
+        effort=effort,
     )

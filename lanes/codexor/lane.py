@@ -10,6 +10,7 @@ from ..contract import EffortSupport, Ending, Lane, Parser, ProbeFacts, Readines
 from ..launching import cli_readiness
 from ..vehicles.codex_cli.argv import BINARY, INSTALL, MIN_VERSION, RESUME, TESTED_VERSIONS, VERBS
 from ..vehicles.codex_cli.events import CodexParser
+from ..vehicles.codex_cli.rollout import used_in
 from .argv import plan
 
 
@@ -59,6 +60,7 @@ LANE = Lane(
     resume=RESUME,
     plan=plan,
     parser=parser,
+    meter=used_in,
     classify=classify,
     probe=probe,
 )

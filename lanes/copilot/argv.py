@@ -109,6 +109,7 @@ def plan(task: Task, host: Host) -> Launch | Refused:
         argv.append("--add-dir={job}/skills")
     argv.append(f"--usage-output-file={{job}}/{REPORT}")
     own = bool(host.environment.get(PROVIDER))
+    effort = EFFORTS[task.effort] if task.effort is not None else None
     notices = (f"{PROVIDER} is set: that provider answers and bills the run, not GitHub Copilot.",) if own else ()
     return Launch(
         argv=tuple(argv),
@@ -117,4 +118,5 @@ def plan(task: Task, host: Host) -> Launch | Refused:
         files=(PrivateFile(name=REPORT, content=b""),),
         notices=notices,
         billing=OWN_PROVIDER if own else None,
+        effort=effort,
     )

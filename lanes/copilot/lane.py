@@ -41,6 +41,7 @@ def probe(facts: ProbeFacts) -> Readiness:
         min_version=MIN_VERSION,
         tested=TESTED_VERSIONS,
     )
+    found = replace(found, signed_in=found.signed_in or None)
     if found.fix != SIGN_IN:
         return found
     return replace(

@@ -24,8 +24,9 @@ def terminal(task: SessionTask, host: Host) -> SessionLaunch | Refused:
         argv.append(f"--resume={task.conversation}")
     elif task.fresh is not None:
         argv.append(f"--session-id={task.fresh}")
-    if task.effort is not None:
-        argv += ["--reasoning-effort", EFFORTS[task.effort]]
+    effort = EFFORTS[task.effort] if task.effort is not None else None
+    if effort is not None:
+        argv += ["--reasoning-effort", effort]
     if task.model is not None:
         argv += ["--model", task.model]
     billing = OWN_PROVIDER if host.environment.get(PROVIDER) else None
@@ -35,4 +36,5 @@ def terminal(task: SessionTask, host: Host) -> SessionLaunch | Refused:
         env_strip=NESTING | OWN_SESSION,
         billing=billing,
         conversation=task.conversation or task.fresh,
+        effort=effort,
     )

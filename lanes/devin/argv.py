@@ -59,6 +59,7 @@ def plan(task: Task, host: Host) -> Launch | Refused:
     if isinstance(prompt, Refused):
         return prompt
     model, notices = _model(task)
+    named = model is not None and model != task.model and task.effort is not None
     if model and host.catalogue and model not in host.catalogue:
         notices = (*notices, f"Devin did not list {model} when it was last asked: osrc models --refresh")
     argv = [program, *(("--model", model) if model else ())]
@@ -68,6 +69,8 @@ def plan(task: Task, host: Host) -> Launch | Refused:
         env_strip=NESTING,
         files=(PrivateFile(name=PROMPT_FILE, content=prompt),),
         notices=notices,
+        model=model,
+        effort=_BY_EFFORT[task.effort] if named and task.effort is not None else None,
     )
 
 

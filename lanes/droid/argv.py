@@ -93,4 +93,5 @@ def plan(task: Task, host: Host) -> Launch | Refused:
         stdin=prompt,
         files=files,
         billing=OWN_PROVIDER if own else None,
+        effort=EFFORTS[task.effort] if task.effort is not None else None,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import PurePath
 
 from ...messages.refusals import RefusalCode, Refused
@@ -39,7 +40,8 @@ def plan(task: Task, host: Host) -> Launch | Refused:
         return refused
     path = own_path(task.model)
     if path is not None:
-        return launch(task, host, EMBEDDED_MODULE, _options(path, PurePath(path).name, OWN_TOKENS))
+        found = launch(task, host, EMBEDDED_MODULE, _options(path, PurePath(path).name, OWN_TOKENS))
+        return found if isinstance(found, Refused) else replace(found, model=path)
     if host.embedded_model is None:
         return Refused(
             code=RefusalCode.LANE_NOT_READY,
@@ -47,7 +49,8 @@ def plan(task: Task, host: Host) -> Launch | Refused:
             hint=f"-m embedded:/path/model.gguf, or: {DEMO_FIX}",
         )
     options = _options(host.embedded_model, DEMO_NAME, DEMO_TOKENS)
-    return launch(task, host, EMBEDDED_MODULE, options, notices=(DEMO_NOTICE,))
+    found = launch(task, host, EMBEDDED_MODULE, options, notices=(DEMO_NOTICE,))
+    return found if isinstance(found, Refused) else replace(found, model=DEMO_NAME)
 
 
 def _options(path: str, name: str, tokens: int) -> dict[str, str | None]:

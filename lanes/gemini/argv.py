@@ -140,6 +140,7 @@ def _gemini(program: str, task: Task, prompt: bytes, chosen: Chosen, host: Host)
         files=() if policy is None else (policy,),
         notices=(*chosen.notices, *notice),
         billing=billing,
+        model=chosen.model,
     )
 
 
@@ -175,4 +176,12 @@ def _agy(program: str, task: Task, prompt: bytes, chosen: Chosen, environment: M
         argv += ["--effort", chosen.effort]
     timeout = environment.get(PRINT_TIMEOUT, "").strip()
     argv += ["--print-timeout", timeout if _DURATION.fullmatch(timeout) else DEFAULT_PRINT_TIMEOUT]
-    return Launch(argv=tuple(argv), env_strip=NESTING, files=files, notices=chosen.notices, billing=ANTIGRAVITY_PLAN)
+    return Launch(
+        argv=tuple(argv),
+        env_strip=NESTING,
+        files=files,
+        notices=chosen.notices,
+        billing=ANTIGRAVITY_PLAN,
+        model=chosen.model,
+        effort=chosen.effort if task.effort is not None else None,
+    )

@@ -80,6 +80,7 @@ def _agy(facts: ProbeFacts) -> Readiness:
         detail=f"{program}, {'it has been used' if used else 'no sign-in found'}; never tested with this version",
         tested=False,
         fix=None if used else "agy  (and sign in once)",
+        signed_in=used,
     )
 
 

@@ -28,4 +28,4 @@ def over(task: SessionTask, host: Host) -> SessionLaunch | Refused:
     )
     # It names a conversation's file by the minute and its id, and begins a file before it looks for one to load
     # (seen): within the minute in which the conversation began, that is the same file, and all of it is lost.
-    return replace(launch, next_minute=True)
+    return replace(launch, next_minute=True, model=chosen.model, effort=None)

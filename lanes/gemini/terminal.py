@@ -25,4 +25,5 @@ def terminal(task: SessionTask, host: Host) -> SessionLaunch | Refused:
         argv += ["-r", task.conversation]
     if chosen.model is not None:
         argv += ["-m", chosen.model]
-    return in_terminal("gemini", tuple(argv), env_set=env_set, notices=(*chosen.notices, *notices), billing=billing)
+    said = (*chosen.notices, *notices)
+    return in_terminal("gemini", tuple(argv), env_set=env_set, notices=said, billing=billing, model=chosen.model)

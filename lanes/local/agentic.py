@@ -124,7 +124,7 @@ def _codex(task: Task, host: Host, base: str, model: str, answer_s: float) -> La
     if isinstance(ready, Refused):
         return ready
     program, prompt = ready
-    argv, notices = command(program, replace(task, model=model, effort=None), user_config=False)
+    argv, notices, _ = command(program, replace(task, model=model, effort=None), user_config=False)
     provider = {
         "name": "local",
         "base_url": base,

@@ -66,6 +66,11 @@ def plan(task: Task, host: Host) -> Launch | Refused:
             message=f"The server at {base} does not answer, or lists no model.",
             hint="start it, load a model in it, or name one: -m local:NAME",
         )
+    found = _launched(task, host, base, model)
+    return found if isinstance(found, Refused) else replace(found, model=model)
+
+
+def _launched(task: Task, host: Host, base: str, model: str) -> Launch | Refused:
     if agentic.wanted(task.verb, host):
         return _agent(task, host, base, model)
     options: dict[str, str | None] = {"base-url": base, "model": model, "answer-s": f"{_generation_s(host):g}"}

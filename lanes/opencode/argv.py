@@ -95,8 +95,9 @@ def plan(task: Task, host: Host) -> Launch | Refused:
     argv = [program, "run", *FORM, f"--title={TITLE}", f"--agent={agent}"]
     argv += resumed(task, RESUME)
     notices = []
+    model = MODELS.get(task.model, task.model) if task.model is not None else None
     if task.model is not None:
-        argv.append(f"--model={MODELS.get(task.model, task.model)}")
+        argv.append(f"--model={model}")
         if task.model in MODELS:
             notices.append(f"{task.model} is {MODELS[task.model]} on OpenCode's own provider.")
         elif "/" not in task.model:
@@ -118,4 +119,6 @@ def plan(task: Task, host: Host) -> Launch | Refused:
         env_strip=STRIP,
         stdin=prompt,
         notices=tuple(notices),
+        model=model,
+        effort=VARIANTS[task.effort] if task.effort is not None else None,
     )

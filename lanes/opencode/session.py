@@ -21,4 +21,5 @@ def over(task: SessionTask, host: Host) -> SessionLaunch | Refused:
     rules = json.dumps(asking(host.environment.get(CONFIG), words_of(task.cwd, host)), separators=(",", ":"))
     model = MODELS.get(task.model, task.model) if task.model is not None else None
     env_set = {CONFIG: rules, "OPENCODE_DISABLE_AUTOUPDATE": "1", **folder_variables(host)}
-    return over_acp(replace(task, model=model), (program, "acp"), env_set=env_set, env_strip=STRIP)
+    launch = over_acp(replace(task, model=model), (program, "acp"), env_set=env_set, env_strip=STRIP)
+    return replace(launch, model=model)

@@ -21,8 +21,9 @@ def terminal(task: SessionTask, host: Host) -> SessionLaunch | Refused:
     argv = [program]
     if task.conversation is not None:
         argv += ["-s", task.conversation]
-    if task.model is not None:
-        argv += ["-m", MODELS.get(task.model, task.model)]
+    model = MODELS.get(task.model, task.model) if task.model is not None else None
+    if model is not None:
+        argv += ["-m", model]
     told = telling(host.environment.get(CONFIG), words_of(task.cwd, host))
     env_set = {PERMISSION: ASK, CONFIG: told, "OPENCODE_DISABLE_AUTOUPDATE": "1", **folder_variables(host)}
-    return in_terminal("opencode", tuple(argv), env_set=env_set, env_strip=STRIP)
+    return in_terminal("opencode", tuple(argv), env_set=env_set, env_strip=STRIP, model=model)

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from ...messages.refusals import RefusalCode, Refused
 from ...messages.vocabulary import Effort, Verb
 from ..contract import Host, Launch, Posture, Task
-from ..launching import NESTING, missing_program, prompt_bytes, resumed
+from ..launching import NESTING, effort_word, missing_program, prompt_bytes, resumed
 
 BINARY = "pi"
 INSTALL = "Install pi: npm install -g @mariozechner/pi-coding-agent, then run `pi` once and /login, or set a key."
@@ -63,14 +63,15 @@ def plan(task: Task, host: Host) -> Launch | Refused:
     prompt = prompt_bytes(task.prompt)
     if isinstance(prompt, Refused):
         return prompt
-    notices = []
+    effort, said = effort_word("pi", task.effort, THINKING)
+    notices = [*said]
     argv = [program, "-p", "--mode", "json", *resumed(task, RESUME), *_PERMISSIONS[task.verb]]
     if task.model is not None:
         argv += ["--model", task.model]
-    if task.effort is not None:
-        argv += ["--thinking", THINKING[task.effort]]
-        if THINKING[task.effort] != task.effort:
-            notices.append(f"pi has no effort {task.effort}; {THINKING[task.effort]} is used.")
+    if effort is not None:
+        argv += ["--thinking", effort]
     if task.verb is Verb.EDIT:
         notices.append("pi asks nobody: under edit it may change files and run any command.")
-    return Launch(argv=tuple(argv), env_strip=NESTING | OWN_SESSION, stdin=prompt, notices=tuple(notices))
+    return Launch(
+        argv=tuple(argv), env_strip=NESTING | OWN_SESSION, stdin=prompt, notices=tuple(notices), effort=effort
+    )

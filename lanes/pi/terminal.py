@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...messages.refusals import Refused
 from ..contract import Host, SessionLaunch, SessionTask
-from ..launching import NESTING, missing_program
+from ..launching import NESTING, effort_word, missing_program
 from ..terminals import in_terminal
 from .argv import BINARY, INSTALL, OWN_SESSION, THINKING
 from .session import ASKS_NOBODY
@@ -20,6 +20,8 @@ def terminal(task: SessionTask, host: Host) -> SessionLaunch | Refused:
         argv += ["--session", task.conversation]
     if task.model is not None:
         argv += ["--model", task.model]
-    if task.effort is not None:
-        argv += ["--thinking", THINKING[task.effort]]
-    return in_terminal("pi", tuple(argv), env_strip=NESTING | OWN_SESSION, notices=(ASKS_NOBODY,))
+    effort, said = effort_word("pi", task.effort, THINKING)
+    if effort is not None:
+        argv += ["--thinking", effort]
+    notices = (ASKS_NOBODY, *said)
+    return in_terminal("pi", tuple(argv), env_strip=NESTING | OWN_SESSION, notices=notices, effort=effort)

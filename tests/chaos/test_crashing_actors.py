@@ -144,7 +144,7 @@ class Load:
 
     def __exit__(self, *_: object) -> None:
         self._stop.set()
-        self._thread.join(30)
+        self._thread.join(240)
         assert self.asked == self.answered > 0
 
 
@@ -294,7 +294,7 @@ def test_a_job_that_can_not_be_looked_after_is_given_up_alone(tree: Assembly, ho
     other = submit(tree, home, {"sleep": 3}, {"mark": "DONE"}, {"end": "the answer"})
     home.running(doomed)
     home.running(other)
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 120
     while not home.record(doomed).get("ended") and time.monotonic() < deadline:
         tree.services.directory.tell(f"job:{doomed}", Poison())
         time.sleep(0.02)
@@ -342,12 +342,12 @@ def test_a_tree_that_can_not_heal_gives_up_and_the_next_supervisor_goes_on(home:
     job_id = home.bg({"wait_for": str(go)}, {"mark": "DONE"}, {"end": "the answer"})
     delegate = home.running(job_id)["delegate"]["pid"]
     poison.touch()
-    assert doomed.wait(60) == 1
+    assert doomed.wait(240) == 1
     assert "its tree gave up" in home.log()
     assert delegate in home.delegates()
     waiter = home.start("wait", job_id)
     go.touch()
-    _, err = waiter.communicate(timeout=60)
+    _, err = waiter.communicate(timeout=240)
     assert waiter.returncode == 0, err
     assert home.record(job_id)["exit_status"]["code"] == 0
 
@@ -359,6 +359,6 @@ def test_a_question_to_a_dead_part_is_answered(tree: Assembly) -> None:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(30)
+        thread.join(240)
     assert len(answers) == 20
     assert all(answer.kind == "refused" for answer in answers)

@@ -49,7 +49,7 @@ def test_each_of_two_hundred_ends_once(home: Supervised, chance: random.Random) 
         until(lambda: waiting.poll() is not None or listens(home), "somebody supervises it")
         if waiting.poll() is None:
             home.kill_supervisor()
-    out, _ = waiting.communicate(timeout=150)
+    out, _ = waiting.communicate(timeout=400)
     group = json.loads(out)
     assert waiting.returncode == 1
     assert (group["state"], group["summary"]["total"]) == ("ended", MEMBERS)

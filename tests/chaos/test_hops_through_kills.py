@@ -24,7 +24,7 @@ def test_a_hop_that_is_killed_at_any_moment_ends_once(tmp_path, chance):
             time.sleep(chance.uniform(0.0, 0.6))
             home.kill_supervisor()
             home.osrc("wait", jobs[0], "--for", "0.1")  # starts the next one
-        done = home.osrc("wait", *jobs, "--for", "100", timeout=120)
+        done = home.osrc("wait", *jobs, "--for", "300", timeout=400)
         assert done.returncode == 0, done.stderr
         for job in jobs:
             record = home.record(job)

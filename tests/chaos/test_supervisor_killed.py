@@ -86,7 +86,7 @@ class Batch:
     def check(self) -> None:
         """Everything that must hold at the end."""
         for job_id, number in self.jobs.items():
-            record = self.home.ended(job_id, 60)
+            record = self.home.ended(job_id)
             expected = self.ENDS[number % len(self.ENDS)][1]
             status = {
                 name: value for name, value in record["exit_status"].items() if value is not None and value is not False
@@ -155,7 +155,7 @@ class Waiter:
             self.client.communicate()
 
     def finish(self) -> None:
-        out, _ = self.client.communicate(timeout=60)
+        out, _ = self.client.communicate(timeout=240)
         assert self.client.returncode == 0, (out[-2000:], self._errors.read_bytes()[-2000:])
         states = {job["job_id"]: job["state"] for job in json.loads(out)["jobs"]}
         assert states == dict.fromkeys(self._batch.jobs, "done"), states

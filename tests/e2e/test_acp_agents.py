@@ -15,7 +15,7 @@ from fakes.lanes import write_lane
 from fakes.real_clis import World
 from fakes.signed_in import MODELS, sign_in
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(240)]
+pytestmark = pytest.mark.e2e
 
 AGENTS = {"gemini": "acp:gemini --acp", "qwen": "acp:qwen --acp --auth-type openai"}
 BOTH = pytest.mark.parametrize("cli", ["gemini", "qwen"])

@@ -15,7 +15,7 @@ import pytest
 from fakes.real_clis import World
 from fakes.signed_in import MODELS, sign_in
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(240)]
+pytestmark = pytest.mark.e2e
 
 LANES: dict[str, tuple[str, str, Callable[[str], dict[str, Any]]]] = {
     "gemini": (MODELS["gemini"], "read_file", lambda path: {"file_path": path}),

@@ -12,7 +12,7 @@ from fakes.cli_jobs import ANSWER
 from fakes.repos import repository, run_git
 from fakes.signed_in import MODELS, sign_in
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(240)]
+pytestmark = pytest.mark.e2e
 
 
 def test_two_clis_make_one_branch(make_world) -> None:
@@ -27,7 +27,7 @@ def test_two_clis_make_one_branch(make_world) -> None:
     ]
     tasks.write_text("\n".join(map(json.dumps, rows)))
     words = ("crew", "--check", "grep -q one a.txt", "--tasks", str(tasks), "--max", "1", "--cwd", str(repo), "--json")
-    done = world.osrc(*words, timeout_s=200, **environ)
+    done = world.osrc(*words, timeout_s=400, **environ)
     told = json.loads(done.stdout)
     assert [row["verdict"] for row in told["members"]] == ["kept", "kept"], (told, done.stderr)
     assert (done.returncode, told["landed"]) == (0, run_git(repo, "rev-parse", "HEAD")), done.stderr
@@ -40,7 +40,7 @@ def test_two_clis_make_one_branch(make_world) -> None:
 
     world.server.forget()
     world.server.steps = [{"text": "The answer is 42.", "mark": "DONE", "repeat": 0}]
-    asked = world.osrc("second-opinion", "--cwd", str(repo), "--json", "What is 6 times 7?", timeout_s=200, **environ)
+    asked = world.osrc("second-opinion", "--cwd", str(repo), "--json", "What is 6 times 7?", timeout_s=400, **environ)
     found = json.loads(asked.stdout)
     assert (asked.returncode, found["outcome"]) == (0, "consensus"), (found["members"], asked.stderr)
     answered = {one["lane"] for one in found["members"] if one["fault"] is None}

@@ -11,7 +11,7 @@ from fakes.files import holding
 from fakes.model_dialects import OUTPUT_TOKENS
 from fakes.real_clis import World
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(240)]
+pytestmark = pytest.mark.e2e
 
 KEY = "sk-proxy-0123456789-secret"
 ANSWER = {"text": "The answer is forty-two, of course.", "mark": "DONE"}

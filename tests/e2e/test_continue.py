@@ -13,7 +13,7 @@ import pytest
 from fakes.real_clis import World
 from fakes.signed_in import MODELS, sign_in
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(240)]
+pytestmark = pytest.mark.e2e
 
 TWO_ROUNDS = pytest.mark.parametrize("lane", ["claude", "codex", "gemini", "qwen", "opencode", "copilot", "pi"])
 

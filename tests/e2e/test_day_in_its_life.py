@@ -7,15 +7,18 @@ each with a script of its own at one model server. Seen on Claude Code 2.1.332, 
 from __future__ import annotations
 
 import json
+import os
 import shlex
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 from fakes.cli_jobs import reported
+from fakes.files import holding
 from fakes.model_dialects import CACHED_TOKENS, INPUT_TOKENS, OUTPUT_TOKENS
 from fakes.real_clis import World, folder, still_running
 from fakes.repos import repository, run_git
@@ -23,7 +26,7 @@ from fakes.signed_in import MODELS, sign_in
 from fakes.supervised import until
 from outsourcerer.cli.plugin_place import launcher, plugin_root
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(400)]
+pytestmark = pytest.mark.e2e
 
 TOKEN = "a-token-of-nobody-that-is-written-nowhere"
 SIGNED_IN = {"accessToken": TOKEN, "refreshToken": TOKEN, "expiresAt": 4_000_000_000_000, "scopes": ["user:inference"]}
@@ -109,13 +112,13 @@ class Day:
         """What the host says at the end of a turn of the person's."""
         words = [*self.claude, "--session-id", LEAD, "-p", prompt]
         given: dict[str, Any] = {"env": self.world.environ, "cwd": self.repo, "stdin": subprocess.DEVNULL}
-        done = subprocess.run(words, **given, capture_output=True, text=True, timeout=200, check=False)
+        done = subprocess.run(words, **given, capture_output=True, text=True, timeout=400, check=False)
         assert done.returncode == 0, (done.stdout, done.stderr)
         return done.stdout
 
     def ok(self, *words: str) -> str:
         """Type a command that must go well."""
-        done = self.world.osrc(*words, timeout_s=200)
+        done = self.world.osrc(*words, timeout_s=400)
         assert done.returncode == 0, (words, done.stdout, done.stderr)
         assert "Traceback" not in done.stderr
         return done.stdout
@@ -125,7 +128,7 @@ class Day:
 
     def woken(self, times: int) -> list[dict[str, Any]]:
         """What the host was woken by, once it sleeps again."""
-        until(lambda: self.log.exists() and self.log.read_text().count("asleep") == times, "it was woken", 120, 0.1)
+        until(lambda: self.log.exists() and self.log.read_text().count("asleep") == times, "it was woken", pause=0.1)
         return [json.loads(line) for line in self.wakes.read_text().splitlines() if line]
 
     def asked(self, word: str) -> list[str]:
@@ -158,7 +161,7 @@ def morning(day: Day) -> None:
         ],
         "errand-map": [{"calls": [{"shell": "ls"}]}, ends("The map: {found}", find="test_half.py")],
         "errand-fix": [
-            {"text": "one two three four five six", "stall": 300},
+            {"text": "one two three four five six", "stall": 900},
             {"calls": [{"write": str(day.tree / "notes.txt"), "content": "mended\n"}]},
             {"text": "The notes are mended.", "headers": SPENT},
         ],
@@ -174,12 +177,12 @@ def morning(day: Day) -> None:
 
 def steered_and_answered(day: Day) -> None:
     """The fix is steered in the middle of a turn; it asks, the host is woken, answers and sleeps again."""
-    until(lambda: day.asked("errand-fix"), "the fix is at work", 60, 0.1)
+    until(lambda: day.asked("errand-fix"), "the fix is at work", pause=0.1)
     day.server.scripts["errand-lead"] = [*runs("session answer fix", "session answer fix yes"), {"text": "Allowed."}]
     day.ok("session", "send", "fix", "--interrupt", "Not the parser: the notes alone.")
     [event] = day.woken(1)
     assert (event["alarm"], event["label"], event["lane"]) == ("needs-answer", "fix", "claude")
-    until(lambda: day.told("session", "read", "fix", "--state")["state"] == "idle", "the fix is done", 60, 0.2)
+    until(lambda: day.told("session", "read", "fix", "--state")["state"] == "idle", "the fix is done", pause=0.2)
     assert (day.tree / "notes.txt").read_text() == "mended\n"
     events = day.told("session", "read", "fix", "--since", "0")["events"]
     assert [(one["ok"], one.get("failure")) for one in events if one["type"] == "end"] == [
@@ -255,7 +258,7 @@ def looked_at(day: Day) -> list[dict[str, Any]]:
         # Of this day none but these, though each CLI keeps conversations of its own; others run on this machine too.
         return {row["id"]: row["state"] for row in rows if str(row["cwd"]).startswith(str(day.world.root))}
 
-    until(lambda: states() == wanted, f"{wanted}", 60, 0.2)
+    until(lambda: states() == wanted, f"{wanted}", pause=0.2)
     seen = day.told("rundown")
     assert [item["state"] for item in seen["charted_next"]] == ["idle"]
     assert ([item["state"] for item in seen["captains_call"]], seen["underway"]) == (["limit"], [])
@@ -298,9 +301,11 @@ def on_disk(day: Day) -> None:
         assert names - FILES <= {"attempts", "claim.2", "watch.json", "worktree.json"}, job["label"]
         assert ("attempts" in names, "claim.2" in names) == (job["label"] == "moved",) * 2
         assert job["label"] not in ANSWERS or (place / "last.txt").read_text().strip() == ANSWERS[job["label"]]
-    for path in home.rglob("*"):
-        assert path.is_socket() or path.stat().st_mode & 0o077 == 0, path
-        assert not path.is_file() or TOKEN.encode() not in path.read_bytes(), path
+    assert holding(home, TOKEN) == []
+    for place, folders, files in os.walk(home):
+        for path in (Path(place, name) for name in (*folders, *files)):
+            with suppress(FileNotFoundError):  # the supervisor replaces its files
+                assert path.is_socket() or path.lstat().st_mode & 0o077 == 0, path
     facts = [json.loads(line) for line in day.ok("events", "--json").splitlines()]
     ended = [fact["job_id"] for fact in facts if fact["type"] == "job.ended"]
     assert sorted(ended) == sorted(jobs)
@@ -315,7 +320,7 @@ def integrated(day: Day, loop: dict[str, Any]) -> None:
     run_git(day.tree, "commit", "--quiet", "-m", "mend the notes")
     for branch in ("fix", loop["branch"]):
         run_git(day.repo, "merge", "--quiet", "--no-edit", branch)
-    subprocess.run([sys.executable, "-B", "test_half.py"], cwd=day.repo, check=True, timeout=60)
+    subprocess.run([sys.executable, "-B", "test_half.py"], cwd=day.repo, check=True, timeout=240)
     run_git(day.repo, "worktree", "remove", str(day.tree))
     run_git(day.repo, "branch", "--quiet", "-d", "fix")
     assert run_git(day.repo, "status", "--porcelain") == ""

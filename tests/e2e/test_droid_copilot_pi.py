@@ -30,7 +30,7 @@ from fakes.files import holding
 from fakes.real_clis import NESTED, World, command_of, pids, why_absent
 from fakes.signed_in import MCP_SERVER, MODELS, sign_in
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(240)]
+pytestmark = pytest.mark.e2e
 
 ALL = pytest.mark.parametrize("lane", ["droid", "copilot", "pi"])
 COPILOT = pytest.mark.parametrize("lane", ["copilot"])
@@ -181,10 +181,10 @@ def test_the_key_is_in_no_command_line_and_in_no_file_of_the_job(
     make_world: Callable[[list[dict[str, Any]]], World], lane: str
 ) -> None:
     key = "sk-a-key-to-look-for"
-    world = make_world([ANSWER | {"stall": 60}])
+    world = make_world([ANSWER | {"stall": 600}])
     environ = sign_in(world, lane) | {"COPILOT_PROVIDER_API_KEY": key}
     job = world.osrc("bg", "--lane", lane, "-m", MODELS[lane], "Do it.", **environ).stdout.strip()
-    end = time.monotonic() + 60
+    end = time.monotonic() + 180
     while not world.server.main_requests:
         assert time.monotonic() < end
         time.sleep(0.05)

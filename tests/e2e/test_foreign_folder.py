@@ -14,7 +14,7 @@ from fakes.model_server import ModelServer
 from fakes.real_clis import CLAUDE_MODEL, World
 from fakes.signed_in import MODELS, sign_in
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(240)]
+pytestmark = pytest.mark.e2e
 
 ANSWER = {"text": "Done.", "mark": "DONE", "repeat": 0}
 

@@ -27,7 +27,7 @@ from fakes.files import holding
 from fakes.real_clis import NESTED, World, command_of, pids
 from fakes.signed_in import MODELS, sign_in
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(240)]
+pytestmark = pytest.mark.e2e
 
 BOTH = pytest.mark.parametrize("lane", ["gemini", "qwen"])
 GEMINI = pytest.mark.parametrize("lane", ["gemini"])
@@ -158,12 +158,12 @@ def test_a_long_prompt_arrives_whole(run: Run, lane: str, tmp_path: Any) -> None
 def test_neither_key_nor_prompt_shows_in_a_process_list_and_no_key_on_disk(
     make_world: Callable[[list[dict[str, Any]]], World], lane: str
 ) -> None:
-    world = make_world([{"text": "one two three four", "stall": 60}])
+    world = make_world([{"text": "one two three four", "stall": 600}])
     environ = {name: "s3cr3t-key" if name.endswith("_KEY") else value for name, value in sign_in(world, lane).items()}
     world.environ.update(environ)
     started = world.osrc("bg", "--lane", lane, "-m", MODELS[lane], "An unmistakable task.")
     assert started.returncode == 0, started.stderr
-    end = time.monotonic() + 60
+    end = time.monotonic() + 180
     while not world.server.main_requests:
         assert time.monotonic() < end, "the CLI never asked the model"
         time.sleep(0.05)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from fakes.real_clis import CLAUDE_MODEL, World
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(120)]
+pytestmark = pytest.mark.e2e
 
 ANSWER = {"text": "Done.", "mark": "DONE"}
 SERVER = Path(__file__).parents[1] / "fakes" / "fake_mcp_server.py"

@@ -49,7 +49,7 @@ def host(world: World, *words: str, **environ: str) -> subprocess.CompletedProce
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=150,
+        timeout=400,
         check=False,
     )
 

@@ -11,7 +11,7 @@ from outsourcerer.lanes.registry import builtin
 from outsourcerer.messages.lane_events import FailureKind
 from outsourcerer.messages.vocabulary import JobState, Verb
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(240)]
+pytestmark = pytest.mark.e2e
 
 BOTH = pytest.mark.parametrize(("name", "model"), [("claude", CLAUDE_MODEL), ("codex", CODEX_MODEL)])
 ANSWER = {"text": "All of it is done.", "mark": "DONE"}

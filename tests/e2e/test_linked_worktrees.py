@@ -10,7 +10,7 @@ from fakes.cli_jobs import ANSWER
 from fakes.repos import repository, run_git
 from fakes.signed_in import MODELS, sign_in
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(240)]
+pytestmark = pytest.mark.e2e
 
 
 @pytest.mark.parametrize("lane", ["claude", "codex"])

@@ -14,7 +14,7 @@ from fakes.cli_jobs import CUT, SHORT_WINDOWS, Worlds
 from fakes.files import holding
 from fakes.real_clis import NESTED, World, why_absent
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(180)]
+pytestmark = pytest.mark.e2e
 
 ANSWER = {"text": "It is all done.", "mark": "DONE"}
 ACCOUNTS = ("ANTHROPIC_BASE_URL", "ANTHROPIC_API_KEY", "OSRC_CODEX_USER_CONFIG", "STUB_API_KEY")

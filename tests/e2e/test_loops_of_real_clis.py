@@ -15,7 +15,7 @@ from fakes.real_clis import World
 from fakes.repos import run_git
 from fakes.signed_in import MODELS, sign_in
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(240)]
+pytestmark = pytest.mark.e2e
 
 PARTS = ("add", "double", "half")
 """Modules that the project's test wants; none of them is there."""

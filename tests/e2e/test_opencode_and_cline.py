@@ -28,7 +28,7 @@ from fakes.cli_jobs import (
 from fakes.real_clis import NESTED, World, folder
 from fakes.signed_in import MODELS, bwrap_folder
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(240)]
+pytestmark = pytest.mark.e2e
 
 BOTH = pytest.mark.parametrize("lane", ["opencode", "cline"])
 OPENCODE = pytest.mark.parametrize("lane", ["opencode"])

@@ -15,7 +15,7 @@ from fakes.files import holding
 from fakes.model_dialects import CACHED_TOKENS, INPUT_TOKENS, OUTPUT_TOKENS
 from fakes.real_clis import World, why_absent
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(240)]
+pytestmark = pytest.mark.e2e
 
 KEY = "sk-or-v1-0123456789abcdef-secret"
 MODEL = "z-ai/glm-5.2"
@@ -108,6 +108,19 @@ def test_codex_names_no_generation_so_its_cost_is_an_estimate(gateway_alone: Mak
     assert job["cost"]["measured"] is False
     assert job["cost"]["cash_usd"] == pytest.approx(INPUT_TOKENS * 1e-6 + OUTPUT_TOKENS * 1e-5)
     assert CACHED_TOKENS < INPUT_TOKENS  # they are part of what it calls input
+
+
+@BOTH
+def test_a_turn_is_ended_while_it_goes_on_before_it_passes_the_budget(gateway_alone: MakeGateway, lane: str) -> None:
+    world = gateway_alone([*({"calls": [{"shell": f"sleep 1; echo {number}"}]} for number in range(20)), ANSWER])
+    world.osrc_home.mkdir(mode=0o700, exist_ok=True)
+    prices = {"prompt": "0.0001", "completion": "0", "input_cache_read": "0.0001"}
+    (world.osrc_home / "models.json").write_text(json.dumps({"data": [{"id": MODEL, "pricing": prices}]}))
+    job, code = run(world, lane, "yolo", OSRC_BUDGET_JOB="0.3", OSRC_RECEIPT_WAIT="0", OSRC_FALLBACK="0")
+    assert (job["state"], job["reason"], code) == ("failed", "max_usd", 1), job
+    assert job["cost"]["cash_usd"] > 0, job
+    assert len(world.server.main_requests) < 20
+    assert job["cost"]["tokens"] is None  # an estimate of what was seen is no count
 
 
 def edits(world: World, first: dict[str, str], second: str) -> None:

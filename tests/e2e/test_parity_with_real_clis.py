@@ -44,7 +44,7 @@ def test_codex_and_gemini_take_what_they_were_given(tmp_path: Path) -> None:
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=400,
             check=False,
         )
         assert made.returncode == 0, made

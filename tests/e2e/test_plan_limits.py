@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from fakes.signed_in import MODELS, sign_in
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(240)]
+pytestmark = pytest.mark.e2e
 
 AN_HOUR = {"retry-after": "3600"}
 SOON = {"retry-after-ms": "20"}

@@ -5,7 +5,7 @@ import time
 
 from outsourcerer.actors.base import Actor, Directory, Handle, start
 
-PATIENCE_S = 30.0
+PATIENCE_S = 120.0
 
 
 def eventually(what, because: str = "it did not happen in time", patience_s: float = PATIENCE_S):

@@ -26,6 +26,7 @@ Each STEP is an object with one action:
     {"wait_for": PATH, "timeout_s": S} silence until PATH exists
     {"record": PATH}                   append "PID SHA256-OF-PROMPT" to PATH: proof of being started
     {"ignore": ["TERM", ...]}          ignore signals from here on
+    {"await": ["TERM", ...], "after": STEP}    play STEP, then silence until one of these signals, which ends nothing
     {"grandchild": S, "setsid": B, "pid_file": P}   leave a child that holds stdout for S seconds
     {"daemon": S, "pid_file": P}       leave a double-forked process that holds stdout for S seconds
     {"linger": S}                      refuse to leave for S seconds, ignoring TERM
@@ -205,7 +206,7 @@ class Fake:
             time.sleep(step.get("every_s", 0.1))
 
     def do_wait_for(self, step):
-        end = time.monotonic() + step.get("timeout_s", 60)
+        end = time.monotonic() + step.get("timeout_s", 600)
         while not os.path.exists(step["wait_for"]) and time.monotonic() < end:
             time.sleep(0.02)
 
@@ -223,6 +224,13 @@ class Fake:
     def do_ignore(self, step):
         for name in step["ignore"]:
             signal.signal(getattr(signal, "SIG" + name), signal.SIG_IGN)
+
+    def do_await(self, step):
+        """Say something, then wait for the first of these signals, which ends nothing."""
+        signals = {getattr(signal, "SIG" + name) for name in step["await"]}
+        signal.pthread_sigmask(signal.SIG_BLOCK, signals)
+        self.play([step["after"]])
+        signal.sigwait(signals)
 
     def sleeper(self, seconds, *, setsid, pid_file):
         """Fork a process that only holds our descriptors, and note its pid."""
@@ -254,7 +262,7 @@ class Fake:
     def await_file(self, path):
         """Wait until the forked process has named itself: a test may look for it as soon as we go on."""
         if path:
-            self.do_wait_for({"wait_for": path, "timeout_s": 60})
+            self.do_wait_for({"wait_for": path, "timeout_s": 600})
 
     def do_linger(self, step):
         signal.signal(signal.SIGTERM, signal.SIG_IGN)

@@ -269,6 +269,7 @@ class _Handler(BaseHTTPRequestHandler):
         elif dialect == "gemini" and ":generateContent" in self.path:
             self.answer(200, dialects.gemini_route(model))
         elif dialect == "anthropic" and not body.get("stream"):
+            self.interrupt(step)  # Claude Code asks for a whole answer once ten streams have broken (2.1.332)
             self.answer(200, dialects.anthropic_whole(turn, model))
         else:
             headers = dialects.anthropic_headers() if dialect == "anthropic" else dialects.openai_headers()

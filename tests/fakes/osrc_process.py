@@ -39,7 +39,7 @@ def osrc(
     *words: str | bytes,
     stdin: bytes | None = None,
     cwd: Path | str | None = None,
-    timeout: float = 60,
+    timeout: float = 240,
     **more: str,
 ) -> subprocess.CompletedProcess[bytes]:
     """Run one command to its end."""
@@ -82,7 +82,7 @@ def parsed(done: subprocess.CompletedProcess[bytes]) -> dict[str, Any]:
     return value
 
 
-def until(condition: Callable[[], object], seconds: float = 40) -> None:
+def until(condition: Callable[[], object], seconds: float = 120) -> None:
     """Wait until something is true; fails when it does not come true."""
     deadline = time.monotonic() + seconds
     while not condition():

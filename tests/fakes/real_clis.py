@@ -62,7 +62,7 @@ class World:
     def osrc_home(self) -> Path:
         return self.root / "osrc"
 
-    def osrc(self, *words: str, timeout_s: float = 120, **environ: str) -> subprocess.CompletedProcess[str]:
+    def osrc(self, *words: str, timeout_s: float = 400, **environ: str) -> subprocess.CompletedProcess[str]:
         """Run ``osrc`` in the repository; stdin is empty."""
         return subprocess.run(
             [sys.executable, "-m", "outsourcerer", *words],
@@ -100,6 +100,7 @@ def environment(root: Path, server: ModelServer) -> dict[str, str]:
         "OSRC_CLOUD_ACK": "1",
         "OSRC_FALLBACK": "0",  # each test is of one lane, and the others are there too
         "OSRC_FAILOVER_MAX": "0",
+        "OSRC_LOCAL_TIMEOUT": "60",  # the server is a thread of a test that may have to wait for its turn
         # Codex puts no helper into a home below the temporary folder, and behind a bubblewrap of the system's own
         # its sandbox needs one (seen: codex 0.171.0, bubblewrap 0.8.0): so the home must not be below it.
         "TMPDIR": str(root / "tmp"),
@@ -148,7 +149,7 @@ def world(root: Path, steps: list[dict[str, Any]]) -> Iterator[World]:
     assert left == [], f"processes left behind: {left}"
 
 
-def still_running(root: str, timeout_s: float = 30, but: tuple[str, ...] = ()) -> list[str]:
+def still_running(root: str, timeout_s: float = 120, but: tuple[str, ...] = ()) -> list[str]:
     """Command lines of processes whose environment names ``root``, once they have had time to leave.
 
     Those in which one of the words of ``but`` stands may stay.

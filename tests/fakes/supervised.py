@@ -30,9 +30,11 @@ from outsourcerer.state.reader import Reader
 T = TypeVar("T")
 DAEMON = b"outsourcerer.actors.daemon"
 SHIM = b"shim.py"
+PATIENCE_S = 120.0
+"""How long anything is waited for that takes a moment on a machine that is not busy."""
 
 
-def until(look: Callable[[], T], what: str, seconds: float = 40.0, pause: float = 0.01) -> T:
+def until(look: Callable[[], T], what: str, seconds: float = PATIENCE_S, pause: float = 0.01) -> T:
     """Return the first true value of ``look``; fails, naming ``what``, when none comes in time."""
     deadline = time.monotonic() + seconds
     while not (found := look()):
@@ -59,7 +61,7 @@ class Supervised:
         *words: str | bytes,
         stdin: bytes | None = None,
         cwd: Path | str | None = None,
-        timeout: float = 60,
+        timeout: float = 240,
         **more: str,
     ) -> subprocess.CompletedProcess[bytes]:
         """Run one command to its end."""
@@ -144,12 +146,12 @@ class Supervised:
         """The job's state in the store."""
         return str(self.record(job_id).get("state"))
 
-    def ended(self, job_id: str, seconds: float = 40.0) -> dict[str, Any]:
+    def ended(self, job_id: str, seconds: float = PATIENCE_S) -> dict[str, Any]:
         """Wait for the end of a job, without any command's help; return its record."""
         until(lambda: self.record(job_id).get("ended"), f"{job_id} ended (it is {self.record(job_id)})", seconds)
         return self.record(job_id)
 
-    def running(self, job_id: str, seconds: float = 40.0) -> dict[str, Any]:
+    def running(self, job_id: str, seconds: float = PATIENCE_S) -> dict[str, Any]:
         """Wait until the delegate's process is known; return the record."""
         until(lambda: self.record(job_id).get("delegate"), f"{job_id} runs", seconds)
         return self.record(job_id)
@@ -180,9 +182,13 @@ class Supervised:
     def daemons(self) -> list[int]:
         """Pids of the supervisors of this home, listening or not."""
         found = [pid for pid, command, _ in self._processes() if DAEMON in command]
-        return [
-            pid for pid in found if _parent(pid) not in found
-        ]  # a fork of one that has not yet become another program
+        return [pid for pid in found if (parent := _parent(pid)) is not None and parent not in found]
+        # A fork of one, that has not yet become another program or is gone already, is none.
+
+    def daemon(self) -> int:
+        """Pid of the one supervisor of this home; one that is about to leave is waited for."""
+        until(lambda: len(self.daemons()) == 1, "there is one supervisor")
+        return self.daemons()[0]
 
     def zygotes(self) -> list[int]:
         """Pids of the processes that fork shims: children of a supervisor."""
@@ -205,7 +211,7 @@ class Supervised:
         until(lambda: not set(daemons) & set(self.daemons()), "the killed supervisor is gone")
         return daemons[0] if daemons else 0
 
-    def nothing_left(self, seconds: float = 40.0) -> None:
+    def nothing_left(self, seconds: float = PATIENCE_S) -> None:
         """Assert that no delegate, nor anything one started, is left."""
         deadline = time.monotonic() + seconds
         while left := self.delegates():
@@ -217,8 +223,8 @@ class Supervised:
         try:
             if self.daemons():
                 with contextlib.suppress(subprocess.TimeoutExpired):
-                    self.osrc("supervisor", "stop", "--cancel", timeout=60)
-            deadline = time.monotonic() + 30
+                    self.osrc("supervisor", "stop", "--cancel", timeout=240)
+            deadline = time.monotonic() + PATIENCE_S
             while self.processes() and time.monotonic() < deadline:
                 time.sleep(0.02)
             left = self.processes()
@@ -228,7 +234,7 @@ class Supervised:
 
     def kill_all(self) -> None:
         """SIGKILL everything of this home."""
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + PATIENCE_S
         while (found := list(self._processes())) and time.monotonic() < deadline:
             for pid, _, _ in found:
                 kill(pid)
@@ -257,12 +263,12 @@ def _command(pid: int) -> bytes:
         return b""
 
 
-def _parent(pid: int) -> int:
-    """A process's parent, 0 when it is gone."""
+def _parent(pid: int) -> int | None:
+    """A process's parent, None when it is gone."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_bytes()
     except OSError:
-        return 0
+        return None
     return int(stat[stat.rfind(b")") + 2 :].split()[1])
 
 

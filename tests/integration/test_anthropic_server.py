@@ -15,7 +15,7 @@ BODY = {"model": "claude-sonnet-5", "max_tokens": 10, "messages": [{"role": "use
 
 def post(server: AnthropicServer, path: str = "/v1/messages", token: str | None = None, **more: Any) -> httpx.Response:
     headers = {"x-api-key": server.token if token is None else token}
-    return httpx.post(f"{server.url}{path}", json={**BODY, **more}, headers=headers, trust_env=False, timeout=60)
+    return httpx.post(f"{server.url}{path}", json={**BODY, **more}, headers=headers, trust_env=False, timeout=240)
 
 
 def between(model: ModelServer, **more: Any) -> AnthropicServer:

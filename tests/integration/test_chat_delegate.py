@@ -24,7 +24,7 @@ EVENT = '{"choices":[{"delta":{"content":"%s"},"finish_reason":%s}]}'
 def run_launch(launch: Launch, **environ: str) -> subprocess.CompletedProcess[bytes]:
     env = {name: os.environ[name] for name in ("PATH", "HOME", "PYTHONPATH") if name in os.environ}
     return subprocess.run(
-        launch.argv, input=launch.stdin, capture_output=True, env=env | environ, timeout=60, check=False
+        launch.argv, input=launch.stdin, capture_output=True, env=env | environ, timeout=240, check=False
     )
 
 
@@ -204,6 +204,6 @@ def test_a_module_in_the_working_folder_is_not_imported(tmp_path: Any) -> None:
         assert isinstance(launch, Launch)
         env = {name: os.environ[name] for name in ("PATH", "HOME", "PYTHONPATH") if name in os.environ}
         done = subprocess.run(
-            launch.argv, input=launch.stdin, capture_output=True, env=env, cwd=tmp_path, timeout=60, check=False
+            launch.argv, input=launch.stdin, capture_output=True, env=env, cwd=tmp_path, timeout=240, check=False
         )
     assert done.returncode == 0, done.stderr

@@ -35,11 +35,11 @@ def test_eight_commands_at_once_start_one_supervisor(home: Supervised) -> None:
     processes = [home.start("bg", "-q", "--lane", "fake", f"task {number}") for number in range(8)]
     ids = set()
     for process in processes:
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=240)
         assert process.returncode == 0, err
         ids.add(out.decode().strip())
     assert len(ids) == 8
-    assert len(home.daemons()) == 1
+    assert home.daemon()
     assert home.log().count(", version ") == 1
     assert home.osrc("wait", *ids).returncode == 2
 
@@ -55,23 +55,21 @@ def test_run_ends_with_the_answer(home: Supervised) -> None:
 
 def test_run_outlives_a_killed_supervisor(home: Supervised, tmp_path: Path) -> None:
     go = tmp_path / "go"
-    process = home.start(
-        "run", "--lane", "fake", "--", steps({"say": "x"}, {"wait_for": str(go), "timeout_s": 60}, *SAID)
-    )
+    process = home.start("run", "--lane", "fake", "--", steps({"say": "x"}, {"wait_for": str(go)}, *SAID))
     until(lambda: home.records() and home.newest().get("delegate"), "it runs")
     home.kill_supervisor()
     until(home.daemons, "another supervisor was started by the command that follows")
     go.touch()
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=240)
     assert (process.returncode, out) == (0, b"the answer\n"), err
     assert len(home.records()) == 1
 
 
 def test_ctrl_c_ends_the_delegate(home: Supervised) -> None:
-    process = home.start("run", "--lane", "fake", "--", steps({"sleep": 120}))
+    process = home.start("run", "--lane", "fake", "--", steps({"sleep": 600}))
     until(lambda: home.records() and home.newest().get("delegate"), "it runs")
     process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=60)
+    _, err = process.communicate(timeout=240)
     assert process.returncode == 130, err
     assert home.newest()["state"] == "canceled"
     home.nothing_left()
@@ -79,10 +77,10 @@ def test_ctrl_c_ends_the_delegate(home: Supervised) -> None:
 
 def test_a_lost_terminal_does_not(home: Supervised, tmp_path: Path) -> None:
     go = tmp_path / "go"
-    process = home.start("run", "--lane", "fake", "--", steps({"wait_for": str(go), "timeout_s": 60}, *SAID))
+    process = home.start("run", "--lane", "fake", "--", steps({"wait_for": str(go)}, *SAID))
     until(lambda: home.records() and home.newest().get("delegate"), "it runs")
     process.send_signal(signal.SIGHUP)
-    process.communicate(timeout=60)
+    process.communicate(timeout=240)
     go.touch()
     assert home.ended(home.newest()["job_id"])["state"] == "done"
 
@@ -103,12 +101,12 @@ def test_an_older_supervisor_hands_over_and_its_job_goes_on(home: Supervised, tm
                 "--lane",
                 "fake",
                 "--",
-                steps({"wait_for": str(go), "timeout_s": 60}, *SAID),
+                steps({"wait_for": str(go)}, *SAID),
             ],
             env=environment(home.root, **home.environ),
             cwd=home.work,
             capture_output=True,
-            timeout=60,
+            timeout=240,
             check=False,
         )
         assert done.returncode == 0, shown(done)
@@ -121,7 +119,7 @@ def test_an_older_supervisor_hands_over_and_its_job_goes_on(home: Supervised, tm
         second = home.osrc("bg", "--lane", "fake", "x")
         assert second.returncode == 0, shown(second)
         assert b"handing over from supervisor 0.0.1" in second.stderr
-        assert process.wait(timeout=60) == 0
+        assert process.wait(timeout=240) == 0
         go.touch()
         assert home.ended(job_id)["state"] == "done"
         assert home.result(job_id).strip() == "the answer"
@@ -135,7 +133,7 @@ def test_an_older_protocol_is_ended_and_replaced(home: Supervised) -> None:
     try:
         done = home.osrc("bg", "--lane", "fake", "x")
         assert done.returncode == 0, shown(done)
-        process.wait(timeout=60)
+        process.wait(timeout=240)
         assert home.supervisor()["protocol"] == 1
     finally:
         process.kill()
@@ -143,7 +141,7 @@ def test_an_older_protocol_is_ended_and_replaced(home: Supervised) -> None:
 
 
 def test_stop_and_restart(home: Supervised) -> None:
-    job_id = home.bg({"sleep": 120})
+    job_id = home.bg({"sleep": 600})
     home.running(job_id)
     first = home.supervisor()["pid"]
     assert parsed(home.osrc("supervisor", "status", "--json"))["live_jobs"] == 1
@@ -157,7 +155,7 @@ def test_stop_and_restart(home: Supervised) -> None:
     assert home.daemons() == []
     # Waiting needs a supervisor, and starts one.
     assert home.osrc("wait", job_id, "--for", "1").returncode == 124
-    assert len(home.daemons()) == 1
+    assert home.daemon()
     assert home.ok("cancel", job_id).startswith(f"{job_id} canceled")
     assert home.ended(job_id)["state"] == "canceled"
     home.nothing_left()
@@ -251,7 +249,7 @@ def test_a_job_asked_of_a_supervisor_that_is_killed_over_it_is_asked_for_again(h
     try:
         until((home.root / "supervisor.json").exists, "the first supervisor listens")
         job_id = home.bg({"end": "the answer"})
-        assert process.wait(30) == -signal.SIGKILL
+        assert process.wait(240) == -signal.SIGKILL
     finally:
         process.kill()
         process.wait()

@@ -23,7 +23,7 @@ def test_a_person_is_asked_once(home: Supervised, said: str, agreed: bool) -> No
         words[1:],
         env=home.environment() | {"TERM": "xterm"},
         cwd=str(home.work),
-        timeout=60,
+        timeout=240,
         encoding="utf-8",
     )
     seen.expect(r"May work leave this machine.*\[y/N\]")
@@ -50,7 +50,7 @@ def test_a_fan_out_asks_once_for_all_its_members(home: Supervised) -> None:
         words[1:],
         env=home.environment() | {"TERM": "xterm"},
         cwd=str(home.work),
-        timeout=60,
+        timeout=240,
         encoding="utf-8",
     )
     seen.expect(r"May work leave this machine.*\[y/N\]")

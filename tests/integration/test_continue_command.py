@@ -28,6 +28,6 @@ def test_what_is_said_where_it_can_not_be_done(home: Supervised):
 
 
 def test_a_job_that_still_runs_is_not_continued(home: Supervised):
-    job_id = home.bg({"sleep": 60})
+    job_id = home.bg({"sleep": 600})
     home.running(job_id)
     assert "osrc wait" in refused(home, job_id, "and now?")

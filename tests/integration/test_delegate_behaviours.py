@@ -136,9 +136,7 @@ def test_chatty_but_writing_nothing_is_ended_where_that_is_asked_for(shared: Sup
 def test_a_late_done_revokes_the_watchdog(shared: Supervised) -> None:
     """It was silent too long and is being ended; what it says while that happens counts."""
     record, done = shared.run(
-        {"say": "hi"},
-        {"ignore": ["TERM"]},
-        {"sleep": 2.2},
+        {"await": ["TERM"], "after": {"say": "hi"}},
         *DONE,
         OSRC_POLL="0.1",
         OSRC_STALL_WARN="0.3",
@@ -160,26 +158,26 @@ def test_of_a_process_that_has_ended_it_is_said_how_much_of_its_output_is_still_
         job = json.loads(shared.ok("status", job_id, "--json"))
         return job if job["note"] or job["ended"] else None
 
-    job = until(seen, "its process ended", 60)
+    job = until(seen, "its process ended")
     assert job["state"] == "running"
     assert "MB of its output are still to be read" in str(job["note"])
     assert "process has ended" in shared.ok("cancel", job_id)
-    ended = shared.ended(job_id, 60)
+    ended = shared.ended(job_id)
     assert (ended["state"], ended["progress"]["reads"]) == ("done", 150_000)
 
 
 def test_a_flood_of_junk(home: Supervised) -> None:
-    record, done = home.run({"flood": FLOOD}, *DONE, timeout=120)
+    record, done = home.run({"flood": FLOOD}, *DONE, timeout=400)
     assert (record["state"], done.stdout) == ("done", b"the answer\n"), shown(done)
-    (daemon,) = home.daemons()
+    daemon = home.daemon()
     assert resident_kib(daemon) < 250 * 1024
     assert (home.folder(record["job_id"]) / "out.log").stat().st_size > FLOOD
 
 
 def test_a_line_of_64_mebibytes(home: Supervised) -> None:
-    record, done = home.run({"long_line": 64 * MEBIBYTE}, *DONE, timeout=120)
+    record, done = home.run({"long_line": 64 * MEBIBYTE}, *DONE, timeout=400)
     assert (record["state"], done.stdout) == ("done", b"the answer\n"), shown(done)
-    (daemon,) = home.daemons()
+    daemon = home.daemon()
     assert resident_kib(daemon) < 250 * 1024
 
 

@@ -17,7 +17,6 @@ from outsourcerer.messages.job import ExitStatus
 from outsourcerer.messages.lane_events import FailureKind, LaneEvent, ModelObserved, TurnEnded, UsageReported
 from outsourcerer.messages.vocabulary import Verb
 
-pytestmark = pytest.mark.timeout(300)
 FACTS = embedded_facts()
 needs_runtime = pytest.mark.skipif(not FACTS.runtime, reason="xllamacpp is not installed")
 needs_model = pytest.mark.skipif(
@@ -46,7 +45,7 @@ def run(
     assert isinstance(launch, Launch)
     env = {name: os.environ[name] for name in ("PATH", "HOME", "PYTHONPATH") if name in os.environ} | (environ or {})
     argv = (*launch.argv, *more)
-    done = subprocess.run(argv, input=launch.stdin, capture_output=True, env=env, cwd=cwd, timeout=250, check=False)
+    done = subprocess.run(argv, input=launch.stdin, capture_output=True, env=env, cwd=cwd, timeout=400, check=False)
     parser = lane.parser(task)
     return parser.feed(done.stdout) + parser.finish(ExitStatus(code=done.returncode)), done
 

@@ -96,7 +96,7 @@ def test_no_lane_shows_a_key_or_lets_its_surroundings_through(everything: Superv
 
     with ThreadPoolExecutor(4) as pool:
         jobs = dict(zip(lanes, pool.map(start, lanes), strict=True))
-    everything.osrc("wait", *jobs.values(), timeout=200)
+    everything.osrc("wait", *jobs.values(), timeout=400)
     noted = started(everything)
     for lane, job in jobs.items():
         if lane in TEXT:

@@ -70,7 +70,7 @@ def test_a_folder_of_roles_from_refusal_to_collection(home: Supervised) -> None:
 
 
 def test_a_group_is_canceled_whole(home: Supervised) -> None:
-    tasks = [steps({"sleep": 60}, *DONE)] * 5
+    tasks = [steps({"sleep": 600}, *DONE)] * 5
     group_id = home.ok("fanout", "--lane", "fake", "--max", "2", "--", *tasks).strip()
     until(lambda: len([one for one in home.records() if one["delegate"]]) == 2, "two run")
     assert home.osrc("fanout", "wait", group_id, "--for", "0").returncode == 124

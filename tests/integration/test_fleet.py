@@ -20,7 +20,7 @@ from fakes.transcripts import written
 from outsourcerer.state.processes import read_process
 
 TASK, SAY = ("user", "fix the build"), ("say", "all is well")
-SLEEPS = "import time\nopen(__import__('sys').argv[1], 'w').close()\ntime.sleep(300)"
+SLEEPS = "import time\nopen(__import__('sys').argv[1], 'w').close()\ntime.sleep(600)"
 
 
 def named(tool: str, ready: Path, *words: str, program: str = SLEEPS) -> list[str]:
@@ -58,7 +58,7 @@ class Here:
 
     def end(self, process: subprocess.Popen[bytes]) -> None:
         process.kill()
-        process.wait(30)
+        process.wait(240)
 
 
 @pytest.fixture
@@ -93,7 +93,7 @@ def test_a_session_lives_and_dies_with_its_process(here: Here) -> None:
 def test_the_session_that_asks_knows_itself(here: Here) -> None:
     asks = "import subprocess, sys, json\nout = open(sys.argv[1], 'w')\n"
     asks += "json.dump(json.loads(subprocess.run(json.loads(sys.argv[2]), stdout=subprocess.PIPE).stdout), out)\nout.close()"
-    asks += "\nimport time\ntime.sleep(300)"
+    asks += "\nimport time\ntime.sleep(600)"
     words = [sys.executable, "-m", "outsourcerer", "fleet", "ls", "--json"]
     here.start("pi")
     claude = here.start("claude", json.dumps(words), program=asks)
@@ -110,7 +110,7 @@ def test_a_session_in_a_pane_of_whatever_server(here: Here) -> None:
     socket.parent.mkdir(parents=True, mode=0o700)
     ready = here.home.scratch / "ready"
     argv = ["tmux", "-S", str(socket), "-f", "/dev/null", "new-session", "-d", "-s", "desk", *named("codex", ready)]
-    subprocess.run(argv, check=True, cwd=here.home.work, env=here.home.environment(), timeout=30)
+    subprocess.run(argv, check=True, cwd=here.home.work, env=here.home.environment(), timeout=240)
     try:
         until(ready.exists, "the pane's program runs")
         (row,) = here.rows(TMUX_TMPDIR=str(here.home.scratch / "t")).values()
@@ -118,7 +118,7 @@ def test_a_session_in_a_pane_of_whatever_server(here: Here) -> None:
         assert (row["pane"]["server"], row["pane"]["target"]) == (str(socket), "desk:0.0")
         assert read_process(row["pid"]).started == row["pid_started"]
     finally:
-        subprocess.run(["tmux", "-S", str(socket), "kill-server"], check=False, capture_output=True, timeout=30)
+        subprocess.run(["tmux", "-S", str(socket), "kill-server"], check=False, capture_output=True, timeout=240)
 
 
 NAMER = """

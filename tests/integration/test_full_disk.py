@@ -20,7 +20,7 @@ def mounted(folder: Path, *options: str) -> bool:
     if not sys.platform.startswith("linux") or os.geteuid() != 0:
         return False
     command = ["mount", "-t", "tmpfs", "-o", ",".join(("mode=0700", *options)), "tmpfs", str(folder)]
-    return subprocess.run(command, check=False, capture_output=True, timeout=60).returncode == 0
+    return subprocess.run(command, check=False, capture_output=True, timeout=240).returncode == 0
 
 
 @pytest.fixture
@@ -31,7 +31,7 @@ def disk(tmp_path):
     if not mounted(folder, f"size={SIZE}"):
         pytest.skip("needs root and the right to mount a tmpfs")
     yield folder
-    subprocess.run(["umount", "-l", str(folder)], check=True, capture_output=True, timeout=60)
+    subprocess.run(["umount", "-l", str(folder)], check=True, capture_output=True, timeout=240)
 
 
 def fill(folder: Path, leave: int) -> Path:
@@ -144,7 +144,7 @@ def test_a_read_only_file_system_can_be_looked_at_and_is_refused_for_work(disk):
     store, _ = open_or_rebuild(home, NOW)
     one_job(store, home, 0)
     store.close()
-    subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True, capture_output=True, timeout=60)
+    subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True, capture_output=True, timeout=240)
     said = refusal_of(home.preflight)
     assert said.code == "state_unwritable"
     assert "read-only" in str(said)

@@ -31,7 +31,7 @@ def test_a_captain_that_sleeps_between_events_steers_a_session_from_start_to_fin
     home.environ["OSRC_HEARTBEAT_WAKE_TIMEOUT"] = "120"
     sessions.start("--name", "fix", "ask rm -rf build")
 
-    until(lambda: (folder / "phase").read_text() == "home", "the captain brought it home", 120.0)
+    until(lambda: (folder / "phase").read_text() == "home", "the captain brought it home")
     until(lambda: any(one["now"] == "home" for one in lines(folder / "log")), "it wrote its log")
     seen = lines(folder / "log")
     assert [one["trouble"] for one in seen if one["trouble"]] == [], seen

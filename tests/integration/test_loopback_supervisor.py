@@ -19,7 +19,7 @@ def test_a_job_by_way_of_a_port(tmp_path: Path) -> None:
         assert seen["socket"].startswith("tcp:")
         assert token.read_text() not in json.dumps(seen)
         assert seen["socket"] in home.ok("supervisor", "status")
-        job_id = home.bg({"sleep": 60})
+        job_id = home.bg({"sleep": 600})
         home.running(job_id)
         home.ok("cancel", job_id)
         home.ended(job_id)

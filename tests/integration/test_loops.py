@@ -87,7 +87,7 @@ def test_bounds_a_changed_check_and_what_a_resume_makes_of_them(home: Supervised
     assert len(home.facts("job.outcome")) == 2  # such a check says nothing of the job
     assert home.osrc("loop", "resume", found["loop_id"]).returncode == 0
 
-    hangs = ("verify", "--lane", "fake", "--max-minutes", "0.02", "--check", "sleep 60", "--", "x")
+    hangs = ("verify", "--lane", "fake", "--max-minutes", "0.02", "--check", "sleep 600", "--", "x")
     assert looped(home, *hangs, expect="max_time")["laps"] == 0
     green = looped(home, "verify", "--lane", "fake", "--check", "true", "--", "x", expect="blocked")
     assert (green["laps"], "passes already" in green["reason"]) == (0, True)
@@ -155,20 +155,27 @@ def test_in_a_work_tree_of_its_own(home: Supervised) -> None:
 
 def test_canceled_wherever_it_is(home: Supervised) -> None:
     words = ("loop", "verify", "--lane", "fake", "--bg", "--check")
-    loop_id = home.ok(*words, "echo $$ > checks; sleep 60", "--", "x").strip()
+    loop_id = home.ok(*words, "echo $$ > checks; sleep 600", "--", "x").strip()
     pid = int(until(lambda: (path := home.work / "checks").exists() and path.read_text().strip(), "the check runs"))
-    assert home.osrc("loop", "wait", loop_id, "--for", "0").returncode == 124
-    home.ok("loop", "cancel", loop_id)
-    assert home.osrc("loop", "wait", loop_id).returncode == 130
+    # Its id is taken where those of jobs are, and it is listed with them.
+    assert home.osrc("wait", loop_id, "--for", "0").returncode == 124
+    assert json.loads(home.ok("status", loop_id, "--json"))["state"] == "running"
+    assert [one["loop_id"] for one in json.loads(home.ok("status", "--json"))["loops"]] == [loop_id]
+    assert loop_id in home.ok("status")
+    both = home.osrc("wait", loop_id, "x")
+    assert (both.returncode, b"give it alone" in both.stderr) == (64, True), shown(both)
+    home.ok("cancel", loop_id)
+    assert home.osrc("watch", loop_id).returncode == 130
+    assert "loops" not in json.loads(home.ok("status", loop_id, "--json"))
     assert not Path(f"/proc/{pid}").exists()
 
     for count, (number, code, state) in enumerate(
         [(signal.SIGHUP, 129, "running"), (signal.SIGTERM, 143, "canceled"), (signal.SIGINT, 130, "canceled")]
     ):
-        followed = home.start("loop", "verify", "--lane", "fake", "--check", "false", "--", steps({"sleep": 60}))
+        followed = home.start("loop", "verify", "--lane", "fake", "--check", "false", "--", steps({"sleep": 600}))
         until(lambda count=count: len(home.records()) > count and home.newest()["delegate"], "the lap runs")
         followed.send_signal(number)
-        assert followed.wait(60) == code
+        assert followed.wait(240) == code
         assert last(home)["state"] == state
         if state == "running":
             home.ok("loop", "cancel", last(home)["loop_id"])
@@ -212,7 +219,7 @@ def test_a_supervisor_that_is_killed_in_a_check_and_in_a_lap(home: Supervised) -
     (home.work / "go2").touch()
     until(lambda: len(checks.read_text().splitlines()) == 3, "the check runs again")
     (home.work / "go3").touch()
-    assert waiting.wait(60) == 0
+    assert waiting.wait(240) == 0
     states = [(one["role"], one["state"]) for one in last(home)["steps"]]
     assert states == [("check", "failed"), ("build", "done?"), ("check", "not_run"), ("check", "passed")]
     assert len((home.work / "started").read_text().splitlines()) == len(home.records()) == 1

@@ -74,7 +74,7 @@ def test_killed_supervisor_and_holder_and_a_resume(sessions: Sessions) -> None:
     os.kill(sessions.record(one)["holder"]["pid"], signal.SIGKILL)
     until(lambda: lines(sessions, "began") == 2, "the turn is taken up")
     (home.work / "go2").touch()
-    assert waiting.wait(60) == 2
+    assert waiting.wait(240) == 2
     found = last(sessions)
     seen = [(step["role"], step["lap"], step["state"]) for step in found["steps"]]
     assert seen == [("check", 0, "failed"), ("build", 1, "interrupted"), ("build", 1, "done?"), ("check", 1, "failed")]

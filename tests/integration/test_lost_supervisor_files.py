@@ -15,8 +15,7 @@ SAID = ({"end": "the answer"},)
 
 def _started(home: Supervised) -> int:
     home.bg(*SAID)
-    (pid,) = home.daemons()
-    return pid
+    return home.daemon()
 
 
 def _socket(home: Supervised) -> str:
@@ -50,7 +49,7 @@ def test_without_its_socket_another_takes_over(home: Supervised) -> None:
     assert status.returncode == 1
     assert f"it runs (pid {pid}) but can't be reached" in status.stderr.decode(), shown(status)
     assert home.ended(home.bg(*SAID))["exit"] in (0, 2)
-    (other,) = home.daemons()
+    other = home.daemon()
     assert other != pid
 
 

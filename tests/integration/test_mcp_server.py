@@ -107,7 +107,7 @@ def test_without_a_supervisor_the_server_supervises_by_itself(home: Supervised) 
 
 def test_it_leaves_when_its_host_does_and_says_nothing_of_its_own(home: Supervised) -> None:
     done = subprocess.run(
-        command("mcp"), input=b"", capture_output=True, env=home.environment(), cwd=home.work, timeout=60, check=False
+        command("mcp"), input=b"", capture_output=True, env=home.environment(), cwd=home.work, timeout=240, check=False
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
 
@@ -115,7 +115,7 @@ def test_it_leaves_when_its_host_does_and_says_nothing_of_its_own(home: Supervis
 def test_without_the_extra_it_says_what_to_install(home: Supervised) -> None:
     hidden = "import sys; sys.modules['mcp'] = None; sys.argv = ['osrc', 'mcp']; from outsourcerer.cli.main import main; main()"
     done = subprocess.run(
-        [sys.executable, "-c", hidden], input=b"", capture_output=True, env=home.environment(), timeout=60, check=False
+        [sys.executable, "-c", hidden], input=b"", capture_output=True, env=home.environment(), timeout=240, check=False
     )
     assert (done.returncode, done.stdout) == (1, b"")
     assert f"{sys.executable} -m pip install '{PACKAGE}'".encode() in done.stderr

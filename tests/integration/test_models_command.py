@@ -98,6 +98,7 @@ def test_own_rows_win_and_bad_ones_are_reported(home: Path, programs: dict[str, 
         "prompt_usd_m": None,
         "completion_usd_m": None,
         "context": 0,
+        "denied": None,
     }
     assert "models.local:2" in shown["problems"][0]
     planned = plan(home, "-m", "opus", **programs)["plan"]
@@ -140,9 +141,12 @@ def test_a_model_of_two_lanes_goes_where_a_program_is(home: Path, programs: dict
 def test_a_denied_model_is_not_taken_and_its_other_lane_is(home: Path, programs: dict[str, str]) -> None:
     error = plan(home, "-m", "v/dear", OSRC_MODEL_DENYLIST="v/*", **programs)["error"]
     assert error["code"] == "denied"
-    other = plan(home, "-m", "glm", OSRC_MODEL_DENYLIST="glm-5.2", **programs)["plan"]
+    other = plan(home, "-m", "glm", OSRC_MODEL_DENYLIST="devin:glm-5.2", **programs)["plan"]
     assert other["lane"] == "cc"
-    error = plan(home, "-m", "glm", OSRC_MODEL_DENYLIST="glm-5.2,z-ai/glm-5.2", **programs)["error"]
+    listed = osrc(home, "models", "glm", "--json", OSRC_MODEL_DENYLIST="devin:glm-5.2", **programs)
+    by_lane = {row["lane"]: row["denied"] for row in parsed(listed)["models"] if row["word"] == "glm"}
+    assert by_lane == {"devin": "devin:glm-5.2", "cc": None}
+    error = plan(home, "-m", "glm", OSRC_MODEL_DENYLIST="glm-5.2", **programs)["error"]
     assert error["code"] == "denied"
 
 

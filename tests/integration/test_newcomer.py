@@ -50,7 +50,7 @@ class Newcomer:
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=400,
             check=False,
         )
         assert "Traceback" not in done.stdout + done.stderr, done
@@ -72,7 +72,7 @@ def newcomer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Newcomer]:
     words = [sys.executable, "-m", "pip", "--python", str(python), "--disable-pip-version-check"]
     words += ["install", "--quiet", "--no-deps", "--no-index", "--no-compile", str(built.wheel)]
     done = subprocess.run(
-        words, env=distributions.plain(EPOCH), capture_output=True, text=True, timeout=120, check=False
+        words, env=distributions.plain(EPOCH), capture_output=True, text=True, timeout=400, check=False
     )
     assert done.returncode == 0, done
     osrc = place / "bin" / "osrc"

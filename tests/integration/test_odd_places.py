@@ -109,7 +109,7 @@ def test_a_deleted_working_folder_is_refused_before_anything(home: Supervised) -
         env=environment(home.root, **home.environ),
         capture_output=True,
         check=False,
-        timeout=60,
+        timeout=240,
     )
     assert done.returncode == 1, shown(done)
     assert json.loads(done.stdout)["error"]["code"] == "bad_cwd"
@@ -199,7 +199,7 @@ def mounted(folder: Path, *options: str) -> bool:
     if not sys.platform.startswith("linux") or os.geteuid() != 0:
         return False
     command = ["mount", "-t", "tmpfs", "-o", ",".join(("mode=0700", *options)), "tmpfs", str(folder)]
-    return subprocess.run(command, check=False, capture_output=True, timeout=60).returncode == 0
+    return subprocess.run(command, check=False, capture_output=True, timeout=240).returncode == 0
 
 
 @pytest.fixture
@@ -215,7 +215,7 @@ def small(tmp_path: Path) -> Iterator[Supervised]:
         made.close()
     finally:
         made.kill_all()
-        subprocess.run(["umount", "-l", str(disk)], check=True, capture_output=True, timeout=60)
+        subprocess.run(["umount", "-l", str(disk)], check=True, capture_output=True, timeout=240)
 
 
 def fill(home: Supervised, leave: int) -> Path:
@@ -245,7 +245,7 @@ def test_a_disk_that_fills_up_stops_no_delegate_and_takes_no_new_job(small: Supe
     assert Path(f"/proc/{delegate}").exists()
     ballast.unlink()
     go.touch()
-    assert small.ended(job_id, 40)["state"] == "done"
+    assert small.ended(job_id)["state"] == "done"
     second = small.bg(*DONE)
     assert small.ended(second)["state"] == "done"
 
@@ -264,7 +264,7 @@ def test_a_submission_meets_the_end_of_the_disk_at_any_of_its_writes(small: Supe
         outcomes.append(done.returncode)
         if done.returncode == 0:
             assert left == {said["job_id"]}
-            small.ended(said["job_id"], 60)
+            small.ended(said["job_id"])
         else:
             assert (said["error"]["code"], left) == ("state_full", set()), (said, left)
         assert small.osrc("status").returncode == 0
@@ -285,7 +285,7 @@ def test_a_job_that_ends_on_a_full_disk_ends_once_there_is_room(small: Supervise
     until(lambda: not small.delegates(), "the delegate ended")
     small.ok("status", job_id)
     ballast.unlink()
-    record = small.ended(job_id, 60)
+    record = small.ended(job_id)
     # its last words met the full disk, so that they may be lost: but that is what is said then
     assert record["state"] in ("done", "failed", "interrupted", "done?"), record
     if record["state"] == "done":
@@ -301,10 +301,10 @@ def test_an_exit_that_met_a_full_disk_for_long_is_known_in_the_end(small: Superv
     small.running(job_id)
     ballast = fill(small, 0)
     go.touch()
-    until(lambda: "can't be written" in small.ok("status"), "its end waits for room", 40)
+    until(lambda: "can't be written" in small.ok("status"), "its end waits for room")
     ballast.unlink()
-    small.ended(job_id, 60)
-    until(lambda: small.record(job_id)["exit_status"]["code"] == 5, "the true exit was found", 60)
+    small.ended(job_id)
+    until(lambda: small.record(job_id)["exit_status"]["code"] == 5, "the true exit was found")
     assert small.record(job_id)["state"] == "failed"
 
 
@@ -321,7 +321,7 @@ def test_a_job_is_canceled_on_a_full_disk_and_it_is_said_that_this_is_not_record
     seen = json.loads(small.ok("status", job_id, "--json"))
     assert "can't be written" in seen["note"]
     ballast.unlink()
-    record = small.ended(job_id, 60)
+    record = small.ended(job_id)
     assert record["state"] == "canceled"
     assert len(small.facts("job.ended")) == 1
 

@@ -30,7 +30,7 @@ def test_what_became_of_a_job_is_kept_and_advice_answers(home: Supervised) -> No
 
 
 def test_a_job_that_still_runs_has_no_outcome(home: Supervised) -> None:
-    job_id = home.bg({"sleep": 60})
+    job_id = home.bg({"sleep": 600})
     home.running(job_id)
     done = home.osrc("outcome", job_id, "passed")
     assert done.returncode == 1

@@ -93,7 +93,7 @@ def test_a_supervisor_that_is_killed_in_between_forgets_nothing(home: Supervised
     go = home.scratch / "go"
     job_id = home.bg(
         {"write": "new.txt", "content": "x"},
-        {"wait_for": str(go), "timeout_s": 60},
+        {"wait_for": str(go)},
         {"end": "ok"},
         lane="judged",
         **COMPARE,
@@ -114,7 +114,7 @@ def test_without_a_daemon_it_is_the_same(home: Supervised):
 
 
 def test_a_canceled_job_says_what_it_changed(home: Supervised):
-    job_id = home.bg({"write": "new.txt", "content": "x"}, {"sleep": 60}, lane="judged", **COMPARE)
+    job_id = home.bg({"write": "new.txt", "content": "x"}, {"sleep": 600}, lane="judged", **COMPARE)
     home.running(job_id)
     until((home.work / "new.txt").exists, "the delegate has written")
     home.ok("cancel", job_id)
@@ -169,7 +169,7 @@ def test_in_the_home_folder_the_clis_own_state_stays_writable(home: Supervised):
 @NEEDS_BWRAP
 def test_a_wall_does_not_tie_the_delegate_to_its_supervisor(home: Supervised):
     go = home.scratch / "go"
-    job_id = home.bg({"wait_for": str(go), "timeout_s": 60}, {"mark": "DONE"}, {"end": "ok"}, lane="judged")
+    job_id = home.bg({"wait_for": str(go)}, {"mark": "DONE"}, {"end": "ok"}, lane="judged")
     home.running(job_id)
     home.kill_supervisor()
     go.touch()
@@ -179,7 +179,7 @@ def test_a_wall_does_not_tie_the_delegate_to_its_supervisor(home: Supervised):
 
 @NEEDS_BWRAP
 def test_what_is_behind_the_wall_can_be_ended(home: Supervised):
-    job_id = home.bg({"ignore": ["TERM"]}, {"grandchild": 60, "setsid": True}, {"sleep": 60}, lane="judged")
+    job_id = home.bg({"ignore": ["TERM"]}, {"grandchild": 600, "setsid": True}, {"sleep": 600}, lane="judged")
     home.running(job_id)
     home.ok("cancel", job_id)
     assert home.ended(job_id)["state"] == "canceled"

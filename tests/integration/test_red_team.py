@@ -310,13 +310,13 @@ def test_strangers_reach_nothing(wary: Supervised) -> None:
     assert seen is not None
     place = Path(seen["socket"])
     words = [sys.executable, "-I", "-c", STRANGER, str(place.parent), place.name]
-    shut = subprocess.run(words, capture_output=True, timeout=60, check=False)
+    shut = subprocess.run(words, capture_output=True, timeout=240, check=False)
     assert shut.stdout.strip() == b"refused PermissionError", shut
     before = place.parent.stat().st_mode
     place.parent.chmod(0o711)
     place.chmod(0o666)
     try:
-        known = subprocess.run(words, capture_output=True, timeout=60, check=False)
+        known = subprocess.run(words, capture_output=True, timeout=240, check=False)
     finally:
         place.parent.chmod(before & 0o7777)
         place.chmod(0o600)

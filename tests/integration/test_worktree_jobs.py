@@ -6,7 +6,6 @@ import json
 import os
 from pathlib import Path
 
-import pytest
 from fakes.osrc_process import parsed, shown
 from fakes.repos import repository, run_git
 from fakes.supervised import Supervised, until
@@ -42,7 +41,6 @@ def ended_session(home: Supervised) -> Path:
     return folder.path
 
 
-@pytest.mark.timeout(300)
 def test_forty_jobs_edit_one_repository_at_once_and_no_commit_is_lost(home: Supervised) -> None:
     repo = repository(home.scratch / "a repo", files={"shared.txt": "line\n"})
     (repo / "own.txt").write_text("the person's own")

@@ -35,4 +35,5 @@ def over_acp(  # noqa: PLR0913 - by name
         env_strip=env_strip,
         notices=notices,
         billing=billing,
+        effort=effort,
     )

@@ -44,6 +44,8 @@ from ...values import (
     as_word,
     clip,
 )
+from .meter import Meter
+from .phrases import CONNECTION
 from .tools import REFUSALS, TARGETS, TOOLS
 
 SYNTHETIC_MODEL = "<synthetic>"
@@ -67,6 +69,7 @@ class ClaudeParser(JsonLinesParser):
         self._model: str | None = None
         self._conversation: str | None = None
         self._generation: str | None = None
+        self._meter = Meter()
         self._calls: dict[str, str] = {}
         self._denied: dict[str, None] = {}
         self._limit_ends: float | None = None
@@ -137,10 +140,13 @@ class ClaudeParser(JsonLinesParser):
                 events.append(ModelObserved(model=model, announced=True))
         elif subtype == "api_retry":
             delay_ms = as_number(item.get("retry_delay_ms"))
+            status = as_count(item.get("error_status"))
             events.append(
                 Retrying(
                     attempt=as_count(item.get("attempt")),
-                    status=as_count(item.get("error_status")),
+                    status=status,
+                    # A request that got no answer has no status; why not, it does not say ("unknown").
+                    failure=FailureKind.TRANSPORT if status is None else None,
                     delay_s=None if delay_ms is None else delay_ms / 1000,
                     message=as_word(item.get("error"), EXCERPT_CHARS),
                 )
@@ -171,6 +177,7 @@ class ClaudeParser(JsonLinesParser):
         if own:
             self._observe(model, events)
         self._generated(as_word(message.get("id")), events)
+        self._meter.message(message, model)
         for block in as_list(message.get("content")):
             self._block(as_object(block), own, events)
 
@@ -205,6 +212,8 @@ class ClaudeParser(JsonLinesParser):
         events.append(ToolCalled(tool=TOOLS.get(name, ToolKind.OTHER), name=name, target=target))
 
     def _user(self, item: Mapping[str, Any], events: list[LaneEvent]) -> None:
+        if (used := self._meter.report()) is not None:  # the calls of a message are answered: it is whole
+            events.append(used)
         for entry in as_list(as_object(item.get("message")).get("content")):
             block = as_object(entry)
             if block.get("type") == "tool_result":
@@ -283,7 +292,7 @@ class ClaudeParser(JsonLinesParser):
         reason = item.get("terminal_reason")
         if isinstance(reason, str) and reason.startswith("aborted"):
             return FailureKind.INTERRUPTED
-        told = failures.by_words(said)
+        told = failures.by_words(said, CONNECTION)
         if told in (FailureKind.PLAN_LIMIT, FailureKind.AUTH, FailureKind.OUTPUT_LIMIT):
             return told
         return failures.by_status(as_count(item.get("api_error_status"))) or (

@@ -50,8 +50,8 @@ def start(task: Task, host: Host, lane: str) -> tuple[str, bytes] | Refused:
     return prompt if isinstance(prompt, Refused) else (program, prompt)
 
 
-def command(program: str, task: Task, *, user_config: bool) -> tuple[list[str], list[str]]:
-    """Return the command up to the closing ``-``, and the notices about its effort."""
+def command(program: str, task: Task, *, user_config: bool) -> tuple[list[str], list[str], str | None]:
+    """Return the command up to the closing ``-``, the notices about its effort, and the word that was used for it."""
     argv = [program, "exec", "--json", "--skip-git-repo-check"]
     if not user_config:
         argv.append("--ignore-user-config")
@@ -59,10 +59,11 @@ def command(program: str, task: Task, *, user_config: bool) -> tuple[list[str], 
     if task.model is not None:
         argv += ["-m", task.model]
     notices: list[str] = []
+    effort: str | None = None
     if task.effort is not None:
         effort, notices = effort_word(task.effort, task.model)
         argv += ["-c", f'model_reasoning_effort="{effort}"']
-    return argv, notices
+    return argv, notices, effort
 
 
 def effort_word(effort: Effort, model: str | None) -> tuple[str, list[str]]:

@@ -160,7 +160,7 @@ class CodexParser(JsonLinesParser):
         self.begin_turn()
 
     def _completed(self, item: Mapping[str, Any], events: list[LaneEvent]) -> None:
-        if (usage := _usage(as_object(item.get("usage")))) is not None:
+        if (usage := usage_of(as_object(item.get("usage")))) is not None:
             # Seen with 0.171.0: a resumed thread's usage begins with what its earlier turns used.
             events.append(UsageReported(usage=usage, whole_conversation=True))
         self.end_turn(TurnEnded(ok=True, text=self._answer), events)
@@ -244,8 +244,8 @@ class CodexParser(JsonLinesParser):
         )
 
 
-def _usage(usage: Mapping[str, Any]) -> TokenUsage | None:
-    """Return the turn's sum. Codex counts cached tokens within ``input_tokens``; here they are apart."""
+def usage_of(usage: Mapping[str, Any]) -> TokenUsage | None:
+    """Return a sum as Codex counts it. Codex counts cached tokens within ``input_tokens``; here they are apart."""
     if not usage:
         return None
     total = as_count(usage.get("input_tokens"))

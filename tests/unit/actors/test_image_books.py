@@ -7,7 +7,7 @@ import pytest
 from outsourcerer.actors.image_books import ask_budget, row_of
 from outsourcerer.actors.model_book import ModelBook
 from outsourcerer.actors.purse import Purse
-from outsourcerer.lanes.pictures import Answer
+from outsourcerer.lanes.pictures import BILLING, Answer
 from outsourcerer.messages.history import BudgetAsk, BudgetHasRoom
 from outsourcerer.messages.refusals import RefusalCode, Refused
 from outsourcerer.state.home import Home
@@ -31,6 +31,12 @@ FAILED = Refused(code=RefusalCode.LANE_NOT_READY, message="no")
 def test_a_row_holds_what_was_told(answered, spent, nano, ok):
     row = row_of("image 0f", "openrouter", "codexor", "v/m", answered, 1e9)
     assert (row.run_id, row.spent, row.cash_nano, row.ok, row.pool) == ("image-0f", spent, nano, ok, "openrouter")
+
+
+def test_a_key_of_gemini_s_pays_for_its_image_and_no_plan():
+    row = row_of("image 0f", "gemini", "gemini", "gemini-2.5-flash-image", Answer(data=b"x", usd=None), 1e9)
+    assert (row.pool, row.spent) == ("gemini-api", "unknown")
+    assert "key" in BILLING["gemini"].words
 
 
 def test_a_budget_that_is_used_up_or_no_number_refuses(tmp_path):

@@ -6,7 +6,7 @@ import threading
 import pytest
 from fakes.state import NOW, job_id, record
 from outsourcerer.actors.model_book import LISTING, ModelBook
-from outsourcerer.actors.purse import Purse
+from outsourcerer.actors.purse import Purse, reckon
 from outsourcerer.lanes.evidence import Evidence
 from outsourcerer.messages.facts import JobAccepted, JobEnded, JobSpawned
 from outsourcerer.messages.job import Cost, ExitStatus, TokenUsage
@@ -142,3 +142,52 @@ def test_a_wave_is_weighed_as_it_would_be_admitted_and_nothing_is_held(purse):
     assert purse.weighing()("metered", "vendor/m", "", priced(day=0.1)) is None
     assert "a job may spend" in purse.weighing()("metered", "vendor/m", "", priced(job=0.01))
     assert purse.admit("x", "metered", "vendor/m", "", priced(day=0.02)) is None
+
+
+def test_a_turn_that_goes_on_is_held_to_its_budget_by_what_was_metered(home, purse):
+    listed = {"id": "anthropic/claude-opus-5.5", "pricing": {"prompt": "0.00001", "completion": "0.00002"}}
+    (home.root / LISTING).write_text(json.dumps({"data": [listed]}))
+    known = record(1, lane="claude", model="opus", cost=METERED, windows={"budget_job": 0.1})
+    steps = [{"claude-opus-5-5": TokenUsage(input=3000 * number, output=0)} for number in range(1, 5)]
+    found = [purse.spend(known, Evidence(metered=tuple(step.items()))) for step in steps]
+    assert [one is None for one in found] == [True, True, False, False]
+    assert "~$0.09 of $0.10 for a job spent" in found[2]
+    unpriced = Evidence(metered=((*steps[0].items(), ("else", TokenUsage(input=1, output=1)))))
+    assert reckon(ModelBook(home), known, unpriced) is None
+    ended = Evidence(metered=tuple(steps[3].items()), usage=TokenUsage(input=1, output=0), cash_usd=0.5)
+    assert reckon(ModelBook(home), known, ended) == 0.5
+
+
+@pytest.mark.parametrize(
+    ("model", "lane", "price"),
+    [
+        ("claude-opus-4-5-20251101", "claude", 1e-6),
+        ("claude-opus-4-5[1m]", "claude", 1e-6),
+        ("claude-opus-4-5", "droid", None),
+        ("anthropic/claude-opus-4.5", "droid", 1e-6),
+        ("gpt-5", "codex", None),
+        ("gpt-5", "claude", None),
+        (None, "claude", None),
+    ],
+)
+def test_a_vendors_own_name_is_priced_as_the_vendor_is_listed(home, model, lane, price):
+    rows = [
+        {"id": "anthropic/claude-opus-4.5", "pricing": {"prompt": "0.000001"}},
+        {"id": "anthropic/claude-opus-4.5:free", "pricing": {"prompt": "0"}},
+        {"id": "other/claude-opus-4.5", "pricing": {"prompt": "9"}},
+        {"id": "openai/gpt-5", "pricing": {"prompt": "1"}},
+        {"id": "openai/gpt-5-2026-01-01", "pricing": {"prompt": "2"}},
+    ]
+    (home.root / LISTING).write_text(json.dumps({"data": rows}))
+    found = ModelBook(home).priced(model, lane)
+    assert (found and found.prompt) == price
+
+
+def test_a_run_that_an_earlier_supervisor_admitted_is_not_ended_for_what_it_had_used_before(purse):
+    one = record(1, cost=METERED, windows={"budget_job": 0.1})
+    assert purse.spend(one, used(3000), live=False) is None
+    assert purse.spend(one, used(7000), live=False) is None, "read again in large pieces"
+    assert purse.spend(one, used(8000)) is None
+    assert purse.spend(one, used(9500)) is not None
+    past = record(2, cost=METERED, windows={"budget_job": 0.1})
+    assert "~$0.11 of $0.10" in purse.spend(past, used(11000), live=False)

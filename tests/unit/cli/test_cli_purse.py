@@ -105,7 +105,16 @@ def test_brief_says_what_it_can_of_a_home_that_is_damaged_or_not_there(tmp_path,
     assert len(notes) == (content is not None)
     for note in notes:
         assert "state.db" in note
+        assert "osrc supervisor restart" in note
         assert f"note: {note}".encode() in done.stderr, shown(done)
+
+
+def test_advice_says_once_that_limits_cant_be_read(tmp_path):
+    home = tmp_path / "home"
+    home.mkdir(mode=0o700)
+    (home / "state.db").write_bytes(b"not a database, but long enough to be one" * 20)
+    done = osrc(home, "advise", "fix the bug in x.py")
+    assert done.stderr.count(b"limits can't be read") == 1, shown(done)
 
 
 def test_a_driving_mode_that_is_none_is_said(tmp_path):

@@ -18,6 +18,22 @@ PLAN = {"lane": "codex", "model": None, "tier": "mid", "verb": "run", "posture":
             ">>> [effort] high: as words in the prompt, this lane has no setting",
         ),
         ({"effort": "high"}, ">>> [effort] high"),
+        (
+            {"effort": "max", "effort_support": "native", "effort_sent": "xhigh"},
+            ">>> [effort] max: xhigh is what the lane is told",
+        ),
+        (
+            {"effort": "max", "effort_support": "native", "effort_sent": "max"},
+            ">>> [effort] max: the lane's own setting",
+        ),
+        (
+            {"effort": "high", "effort_support": "advisory", "effort_sent": "high"},
+            ">>> [effort] high: the lane's own setting",
+        ),
+        (
+            {"effort": "high", "effort_support": "native", "effort_sent": None},
+            ">>> [effort] high: as words in the prompt, this lane is told of none here",
+        ),
         ({"effort": "h\x1b[31m\nigh", "effort_support": "\x1b"}, ">>> [effort] h igh"),
     ],
 )

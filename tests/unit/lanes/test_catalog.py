@@ -79,7 +79,7 @@ def test_a_model_word_finds_its_lane(model: str, expected: tuple) -> None:
         ("opus", "mine", ("mine", "opus", "frontier")),
         ("/models/x.gguf", "embedded", ("embedded", "/models/x.gguf", "raw")),
         ("brand-new", "claude", ("claude", "brand-new", "mid")),
-        ("ollama:x", "claude", ("local", "x", "budget")),
+        ("brand-new", "codex", ("codex", "brand-new", "mid")),
     ],
 )
 def test_a_named_lane(model: str | None, lane: str, expected: tuple) -> None:
@@ -88,7 +88,6 @@ def test_a_named_lane(model: str | None, lane: str, expected: tuple) -> None:
 
 def test_what_is_not_in_the_table_or_moved_is_said() -> None:
     assert "not in the table" in ask("claude-opus-9").notices[0]
-    assert "stays on this machine" in ask("ollama:x", "claude").notices[0]
     assert "OpenRouter" in ask("vendor/model").notices[0]
     assert ask("opus").notices == ()
 
@@ -107,7 +106,16 @@ def test_a_tier_that_was_asked_for_stands() -> None:
         ("gemini-pro", "claude", "lane_conflict", "served only by gemini"),
         ("z-ai/glm-5.2", "claude", "lane_conflict", "not a model"),
         (None, "claud", "unknown_lane", "Did you mean claude?"),
+        ("ollama:x", "claude", "lane_conflict", "on this machine"),
         ("sonet", None, "unknown_model", "Did you mean sonnet?"),
+        ("opuss", None, "unknown_model", "Did you mean opus?"),
+        ("opuss", "claude", "unknown_model", "Did you mean opus?"),
+        ("opsu[1m]", "claude", "unknown_model", "Did you mean opus?"),
+        ("gpt5.5", "codex", "unknown_model", "Did you mean gpt-5.5?"),
+        ("Gemini-flsh", "gemini", "unknown_model", "Did you mean gemini-flash?"),
+        ("claude-opus5", None, "unknown_model", "Did you mean claude-opus-5?"),
+        ("haikuu", "pi", "unknown_model", "Did you mean haiku?"),
+        ("z-ai/glm5.2", "cc", "unknown_model", "Did you mean z-ai/glm-5.2?"),
         ("wholly-unknown-1", None, "unknown_model", "No lane is known"),
         ("gpt-image", None, "unknown_model", "makes images"),
         ("gpt-image", "codex", "unknown_model", "makes images"),
