@@ -33,7 +33,7 @@ from ..state.session_folder import EVENTS, SessionFolder
 from .base import log
 from .loop_turn import Turn
 from .services import Services
-from .session_desk import SessionDesk
+from .session_desk import STOPPED, SessionDesk
 from .session_intake import draft_session
 from .session_reading import Tail
 
@@ -202,6 +202,8 @@ class LoopSessions:
             state, why = JobState.CANCELED, "canceled on request"
         elif cut and late:
             state, why = JobState.TIMEOUT, "its time was over"
+        elif cut and found.state.ended and found.reason == STOPPED:
+            state, why = JobState.CANCELED, "its session was stopped"
         return Came(state, why, turn.text, found, turn.ends)
 
     def _cut(self, record: LoopRecord, step: LoopStep, *, stopped: bool) -> None:

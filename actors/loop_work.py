@@ -163,8 +163,8 @@ class LoopWork:
             if step.role in _WORKS:
                 self._guard(record, folder)
             for other in record.steps:
-                if other.role is step.role and other.who != step.who and step.role in _WORKS:
-                    sessions.stop(other.session_id)  # a rung that was left
+                if other.session_id != step.session_id and step.role in _WORKS:
+                    sessions.stop(other.session_id)  # a rung that was left, a seat that has spoken
             request = request_for(record, common, step, prompt="", before=None, timeout_s=None)
             found = sessions.up(record, step, request)
             if isinstance(found, Refused):

@@ -95,10 +95,11 @@ def test_bounds_and_a_cancel_end_the_turn(sessions: Sessions) -> None:
     assert (done.returncode, done.stdout) == (2, b"max_time\n"), shown(done)
     assert last(sessions)["steps"][-1]["state"] == "timeout"
 
-    loop_id = home.ok(*words, "--bg", "work on").strip()
-    until(lambda: len(sessions.given()) == 2, "the turn runs")
-    home.ok("loop", "cancel", loop_id)
-    assert home.osrc("loop", "wait", loop_id).returncode == 130
+    for place, ends in enumerate((("cancel",), ("session", "stop")), 2):
+        loop_id = home.ok(*words, "--bg", "work on").strip()
+        until(lambda place=place: len(sessions.given()) == place, "the turn runs")
+        home.ok(*ends, loop_id if ends == ("cancel",) else last(sessions)["steps"][-1]["session_id"])
+        assert home.osrc("wait", loop_id).returncode == 130
     home.nothing_left()
 
 
