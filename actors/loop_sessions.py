@@ -35,11 +35,13 @@ from .loop_turn import Turn
 from .services import Services
 from .session_desk import STOPPED, SessionDesk
 from .session_intake import draft_session
+from .session_names import session_actor
 from .session_reading import Tail
 
 POLL_S = 0.25
 WATCH_S = 20.0
 """How long one thread watches a turn before it looks at the loop's record again."""
+LEAVE_S = 10.0
 STOP_AFTER_S = 20.0
 """A turn that was interrupted for its time and goes on for so long has its session stopped."""
 MODES = {Verb.EDIT: SessionMode.EDITS, Verb.YOLO: SessionMode.YOLO}
@@ -128,6 +130,7 @@ class LoopSessions:
         if found is None:
             reply = self.desk.answer(SessionStart(request=session_request(request, step)))
         elif found.state.ended:
+            self._until_left(found.session_id)
             reply = self.desk.answer(
                 SessionRelaunch(session=found.session_id, environment=request.environment, effort=request.effort)
             )
@@ -141,6 +144,12 @@ class LoopSessions:
         if (mode := MODES.get(request.verb)) is not None and found.mode is not mode:
             self._allow(record, found, mode, request)
         return found
+
+    def _until_left(self, session_id: str) -> None:
+        """Wait until an ended session's actor has left: its name is free then."""
+        deadline = time.monotonic() + LEAVE_S
+        while self.services.directory.find(session_actor(session_id)) is not None and time.monotonic() < deadline:
+            time.sleep(0.05)
 
     def _allow(self, record: LoopRecord, found: SessionRecord, mode: SessionMode, request: JobRequest) -> None:
         """Let it do what the loop's verb says. Where that is not granted it asks, and a person answers."""

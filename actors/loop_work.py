@@ -82,7 +82,7 @@ class LoopWork:
         home = self.services.home
         folder = LoopFolder.of(home, record.loop_id)
         if step.job_id is None or (home.job_dir(step.job_id).exists() and not self._is_known(step.job_id)):
-            return Launched(step.number, renamed=new_job_id(time.time(), os.urandom(6)))
+            return Launched(step.number, renamed=_fresh_id())
         try:
             common = _moved(record) or self._common(record, folder)
             if isinstance(common, Refused):
@@ -155,7 +155,7 @@ class LoopWork:
         if sessions.is_given(record, step):
             return Launched(step.number)
         if sessions.is_half_made(step):
-            return Launched(step.number, renamed=new_job_id(time.time(), os.urandom(6)))
+            return Launched(step.number, renamed=_fresh_id())
         try:
             common = _moved(record) or self._common(record, folder)
             if isinstance(common, Refused):
@@ -167,6 +167,8 @@ class LoopWork:
                     sessions.stop(other.session_id)  # a rung that was left, a seat that has spoken
             request = request_for(record, common, step, prompt="", before=None, timeout_s=None)
             found = sessions.up(record, step, request)
+            if isinstance(found, Refused) and found.code is RefusalCode.SESSION_NAME_IN_USE:
+                return Launched(step.number, renamed=_fresh_id())  # somebody else is called so now
             if isinstance(found, Refused):
                 return _not_begun(step, found)
             said = [one for one in record.steps if one.session_id == step.session_id and one.ended is not None]
@@ -347,6 +349,10 @@ def _moved(record: LoopRecord) -> Refused | None:
         return None
     message = f"its folder {printable(record.cwd)} leads elsewhere now: it was {printable(record.real)}"
     return Refused(code=RefusalCode.BAD_CWD, message=message, hint="put it back, or begin a loop there")
+
+
+def _fresh_id() -> str:
+    return new_job_id(time.time(), os.urandom(6))
 
 
 def _not_begun(step: LoopStep, why: Refused) -> Launched:
