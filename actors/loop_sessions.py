@@ -83,6 +83,8 @@ class Came:
     text: str
     session: SessionRecord | None
     turns: int
+    taken: bool = False
+    """Whether what was sent may have reached the program."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,7 +215,7 @@ class LoopSessions:
             state, why = JobState.TIMEOUT, "its time was over"
         elif cut and found.state.ended and found.reason == STOPPED:
             state, why = JobState.CANCELED, "its session was stopped"
-        return Came(state, why, turn.text, found, turn.ends)
+        return Came(state, why, turn.text, found, turn.ends, turn.got)
 
     def _cut(self, record: LoopRecord, step: LoopStep, *, stopped: bool) -> None:
         """End a turn whose time is over; one that does not heed it has its session stopped."""
@@ -247,6 +249,11 @@ class LoopSessions:
             return True
         reply = self.desk.answer(SessionStop(session=found.session_id))
         return not isinstance(reply, Refused) or reply.code is RefusalCode.SESSION_ENDED
+
+    def stop_others(self, record: LoopRecord, step: LoopStep) -> None:
+        """Have those ended that a step's is not: a rung that was left, a seat that has spoken."""
+        for session_id in {one.session_id for one in record.steps if one.session_id != step.session_id}:
+            self.stop(session_id)
 
     def live(self, record: LoopRecord) -> list[str]:
         """Return the ids of the loop's sessions that still run."""
