@@ -45,6 +45,10 @@ def add(server: MCPServer, desk: Desk) -> None:
         chosen = [word for word in (model, effort, mode) if word is not None]
         if len(chosen) != 1:
             raise ToolError("Give one of model, effort and mode (usage)")
+        if mode in ("edits", "yolo") and not unasked:
+            raise ToolError(
+                f"mode {mode} changes things without asking; only if the person wants that: unasked (usage)"
+            )
         if effort is not None and await ask(_in_terminal, desk, session):
             return await _anew(desk, session, effort, Telling(context, UP_S))
         action: dict[str, Any] = {"op": "mode", "mode": mode, "yolo": unasked}
