@@ -82,6 +82,19 @@ def loop_object(loop: Mapping[str, Any], root: str, now: float) -> dict[str, Any
     }
 
 
+def brief(loop: Mapping[str, Any], now: float) -> dict[str, Any]:
+    """Return what a list of what is alive says of a loop."""
+    steps = [dict(step) for step in loop.get("steps") or ()]
+    return {
+        "loop_id": loop.get("loop_id"),
+        "label": loop.get("label"),
+        "shape": dict(loop.get("terms") or {}).get("shape"),
+        "state": "canceling" if loop.get("cancel_requested") else "running",
+        "elapsed_s": round(spent(loop, now), 3),
+        "now": _now(steps),
+    }
+
+
 def _place(loop: Mapping[str, Any], steps: list[dict[str, Any]]) -> dict[str, Any]:
     """Return where its work is."""
     placed = next((step for step in steps if step.get("worktree")), {})
@@ -112,7 +125,7 @@ def _now(steps: list[dict[str, Any]]) -> dict[str, Any] | None:
 def _failure(steps: list[dict[str, Any]]) -> str | None:
     """Return the last thing that went wrong, unless the last check passed."""
     for step in reversed(steps):
-        if step.get("ended") is None:
+        if step.get("ended") is None or step.get("role") == "compare":
             continue
         if step.get("state") not in _FINE:
             return str(step.get("detail") or step.get("state"))

@@ -91,6 +91,8 @@ def _runs(step: Mapping[str, Any]) -> str:
 def _where(step: Mapping[str, Any]) -> str:
     if step["lap"]:
         return f"lap {step['lap']}"
+    if step["role"] == "answer":
+        return "asked:"
     return f"round {step['round']}" if step["round"] else "before" if step["role"] == "check" else "then"
 
 
