@@ -19,14 +19,18 @@ def banner(plan: Mapping[str, Any]) -> str:
     ]
     parts.append(_word(plan, "cost", "cost unknown"))
     return "\n".join(
-        [" · ".join(parts), _effort(plan), *(f"note: {one_line(str(text), 400)}" for text in plan.get("notices") or ())]
+        [
+            " · ".join(parts),
+            f">>> [effort] {_effort(plan)}",
+            *(f"note: {one_line(str(text), 400)}" for text in plan.get("notices") or ()),
+        ]
     )
 
 
 def _effort(plan: Mapping[str, Any]) -> str:
     """Return what becomes of the effort that was asked for: no two lanes take it alike."""
     if not plan.get("effort"):
-        return ">>> [effort] not given: the model's own default"
+        return "not given: the model's own default"
     asked, sent = _word(plan, "effort"), plan.get("effort_sent")
     if isinstance(sent, str):
         how = ": the lane's own setting" if sent == asked else f": {one_line(sent, 40)} is what the lane is told"
@@ -36,7 +40,7 @@ def _effort(plan: Mapping[str, Any]) -> str:
         how = ": as words in the prompt, this lane is told of none here"
     else:
         how = _EFFORT.get(str(plan.get("effort_support")), "")
-    return f">>> [effort] {asked}{how}"
+    return f"{asked}{how}"
 
 
 _EFFORT = {
@@ -58,7 +62,7 @@ def plan_lines(plan: Mapping[str, Any]) -> list[str]:
         ("vehicle", _word(plan, "vehicle")),
         ("model", _word(plan, "model", "its own default")),
         ("tier", _word(plan, "tier")),
-        ("effort", _word(plan, "effort", "not given")),
+        ("effort", _effort(plan)),
         ("verb", _word(plan, "verb")),
         ("posture", _word(plan, "posture")),
         ("command", _argv(plan.get("argv") or ())),
