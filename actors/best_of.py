@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from ..lanes.values import clip
-from ..messages.refusals import Refused
+from ..messages.refusals import RefusalCode, Refused
 from ..state.errors import printable
 from ..state.files import read_private, write_private
+from ..state.identity import identify
 from .check_files import look_at_check, part_of, unbidden
 from .check_run import Check, CheckResult, Verdict, run_check
 from .crew_run import Candidate, told
 from .git import GitError, ask_git, git
 from .kept_request import without_secrets
-from .worktrees import Worktree, inside, plan_worktree, settle_worktree
+from .worktree_removal import remove_worktree
+from .worktrees import Worktree, inside, make_worktree, needs_repository, plan_worktree, settle_worktree
 
 RECORD = "best-of.json"
 LIMIT = 1 << 20
+BASELINE = "baseline"
+MAKE_S = 900.0
 SHOWN = 40_000
 """Characters of a change that a judge is shown."""
 
@@ -46,9 +52,48 @@ def plan_tries(folder: str, cwd: str, terms: Mapping[str, Any]) -> dict[str, Any
     """Return the record of tries that could begin in ``cwd``. Changes nothing."""
     planned = plan_worktree(cwd, Path(folder).name, "HEAD")
     if isinstance(planned, Refused):
-        return planned
+        return needs_repository(planned)
     inner = os.path.relpath(planned.cwd, planned.tree.path)
-    return {"group_id": Path(folder).name, "base": planned.tree.base, "inner": inner, "cwd": cwd, **terms}
+    tree = {"path": planned.tree.path, "branch": planned.tree.branch}
+    known = {"group_id": Path(folder).name, "base": planned.tree.base, "inner": inner, "cwd": cwd, "tree": tree}
+    first = None if terms.get("check") else {"verdict": "unchecked"}
+    return {**known, "baseline": first, "owner": identify(os.getpid()), **terms}
+
+
+def begin_check(folder: str, record: dict[str, Any], environment: Mapping[str, str]) -> Refused | None:
+    """Run the check on what all tries begin at; refuse where it could tell none of them from nothing. Keeps that."""
+    tree = Worktree(path=record["tree"]["path"], branch=record["tree"]["branch"], base=str(record["base"]))
+    stop = threading.Event()
+    try:
+        make_worktree(tree, MAKE_S)
+        result = _run(Path(folder), BASELINE, record, _first_cwd(record), environment, stop)
+    except KeyboardInterrupt:
+        stop.set()
+        end_check(Path(folder), record, stop)
+        raise
+    except (GitError, OSError) as error:
+        return _refused(f"no work tree can be made to run the check in: {error}", "osrc doctor")
+    finally:
+        with contextlib.suppress(GitError, OSError):
+            remove_worktree(tree)
+    record["baseline"] = told(result)
+    keep_tries(folder, record)
+    if result.verdict is Verdict.PASSED and not record.get("allow_green"):
+        said = "the check passes already, before anything was done: it can't tell a good try from none"
+        return _refused(said, "give a --check that fails now; --allow-green where it is only to stay green")
+    if result.verdict is Verdict.NOT_RUN:
+        return _refused(f"the check {result.words()}: it would say nothing of any try", "osrc best-of -h")
+    return None
+
+
+def end_check(folder: Path, record: Mapping[str, Any], stop: threading.Event) -> None:
+    """End the check of ``begin_check`` where it still runs. ``stop`` is set."""
+    if (folder / "checks" / BASELINE).is_dir():
+        _run(folder, BASELINE, record, _first_cwd(record), {}, stop)
+
+
+def _first_cwd(record: Mapping[str, Any]) -> str:
+    return os.path.normpath(Path(str(record["tree"]["path"]), str(record["inner"])))
 
 
 def keep_tries(folder: str, record: Mapping[str, Any]) -> None:
@@ -148,9 +193,24 @@ def _differs(tree: Worktree, inner: str, path: str, now: str) -> bool:
 
 def _check(folder: Path, record: Mapping[str, Any], one: Candidate, environment: Mapping[str, str]) -> CheckResult:
     cwd = os.path.normpath(Path(one.worktree or "/", str(record["inner"])))
+    return _run(folder, one.job_id, record, cwd, environment)
+
+
+def _run(  # noqa: PLR0913, PLR0917 - what a check depends on
+    folder: Path,
+    name: str,
+    record: Mapping[str, Any],
+    cwd: str,
+    environment: Mapping[str, str],
+    stop: threading.Event | None = None,
+) -> CheckResult:
     if not Path(cwd).is_dir():
         return CheckResult(Verdict.NOT_RUN, error=f"{cwd} is not there any more")
     (folder / "checks").mkdir(mode=0o700, parents=True, exist_ok=True)
     given = without_secrets(environment) | {"PWD": cwd}
     wanted = Check(str(record["check"]), cwd, given, float(record["check_timeout_s"]))
-    return run_check(folder / "checks" / one.job_id, wanted)
+    return run_check(folder / "checks" / name, wanted, stop)
+
+
+def _refused(message: str, hint: str) -> Refused:
+    return Refused(code=RefusalCode.BAD_REQUEST, message=message, hint=hint)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..lanes.loopback import is_loopback, normal_base
+from ..messages.paths import home_of
 from .local_servers import list_models
 
 PROBE_S = 4.0
@@ -32,7 +33,7 @@ def find_bridge(
     base = normal_base(url or "")
     if base is None or not (is_loopback(base) or base.startswith("https://")):
         return FoundBridge(None)
-    found = token or first_key(_read(config or FILE, environment.get("HOME") or "/"))
+    found = token or first_key(_read(config or FILE, home_of(environment)))
     models = list_models(base, timeout_s=PROBE_S, key=found) if found else None
     return FoundBridge(base.removesuffix("/v1"), models or (), found)
 

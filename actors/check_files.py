@@ -13,9 +13,10 @@ import json
 import os
 import tomllib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-from ..lanes.check_words import Parts, parts_of
+from ..lanes.check_words import Parts, parts_of, script_parts
 from ..state.files import open_regular
 from .tree import PRUNED
 
@@ -23,6 +24,8 @@ MOST_FILES = 5000
 MOST_BYTES = 64 * 1024 * 1024
 """Of one file: a larger one is known by its size alone."""
 CHUNK = 1 << 20
+FOLLOWED, MOST_SCRIPTS, SCRIPT_BYTES = 2, 50, 256 * 1024
+"""So deep scripts are followed into what they run, so many of them, and so much of each."""
 NEW_COUNTS = frozenset({"conftest.py", "sitecustomize.py", "pytest.ini"})
 """Files that change what a check does by being there at all."""
 
@@ -35,8 +38,10 @@ Look = Mapping[str, str]
 
 def look_at_check(command: str, cwd: str, guard: Sequence[str] = ()) -> Look:
     """Return every file that the check is known to consist of. Blocks; bounded in number. Never raises."""
-    parts = parts_of(command)
+    parts = _parts(command)
     named = [_place(cwd, word) for word in (*guard, *parts.words)]
+    parts, behind = _followed(parts, cwd)
+    named += behind
     # A folder that a command names elsewhere is not its tests; one that a person names is meant, wherever it is.
     folders = [path for path in named if _below(cwd, path) or path in named[: len(guard)]]
     folders = [path for path in dict.fromkeys(folders) if os.path.isdir(path)]  # noqa: PTH112 - a plain look
@@ -48,12 +53,49 @@ def look_at_check(command: str, cwd: str, guard: Sequence[str] = ()) -> Look:
     for path in (path for group in files for path in group):
         if len(found) >= MOST_FILES:
             break
-        name = os.path.relpath(path, cwd) if _below(cwd, path) else path
+        name = os.path.relpath(path, cwd).replace(os.sep, "/") if _below(cwd, path) else path
         if name not in found and (digest := _digest(path)) is not None:
             found[name] = digest
     gone = {name: NO_PART for name in parts.files if name in _CONFIGURED}
     gone |= dict.fromkeys((*_stand_ins(parts, found), *parts.shadows), ABSENT)
     return found | {name: word for name, word in gone.items() if not os.path.lexists(_place(cwd, name))}
+
+
+def _followed(parts: Parts, cwd: str) -> tuple[Parts, list[str]]:
+    """Return the parts with what their scripts run, and theirs, in the folder; and where the words of those are."""
+    places: dict[str, None] = {}
+    scripts = [_place(cwd, word) for word in parts.scripts]
+    for _ in range(FOLLOWED):
+        inner: list[str] = []
+        for script in scripts[:MOST_SCRIPTS]:
+            if (text := _script(script)) is None:
+                continue
+            found = script_parts(text)
+            parts = replace(
+                parts,
+                files=tuple(dict.fromkeys((*parts.files, *found.files))),
+                patterns=tuple(dict.fromkeys((*parts.patterns, *found.patterns))),
+                shadows=tuple(dict.fromkeys((*parts.shadows, *found.shadows))),
+            )
+            for word in filter(None, (*found.words, *found.scripts)):
+                for folder in (cwd, os.path.dirname(script)):  # noqa: PTH120 - a string
+                    if _below(cwd, place := _place(folder, word)):
+                        places[place] = None
+                        inner += [place] if word in found.scripts else []
+        scripts = [place for place in dict.fromkeys(inner) if place not in scripts]
+    return parts, list(places)[:MOST_FILES]
+
+
+def _script(path: str) -> str | None:
+    """Return the text of a shell script; None for what is none."""
+    try:
+        with os.fdopen(open_regular(path, follow=True), "rb") as file:
+            data = file.read(SCRIPT_BYTES)
+        text = data.decode()
+    except (OSError, ValueError):
+        return None
+    first = text.partition("\n")[0]
+    return None if "\0" in text or (first.startswith("#!") and "sh" not in first) else text
 
 
 def _stand_ins(parts: Parts, there: Collection[str]) -> list[str]:
@@ -68,7 +110,7 @@ def changes(before: Look, after: Look) -> tuple[str, ...]:
 
 def unbidden(command: str, after: Look, added: Collection[str]) -> set[str]:
     """Return those of ``added`` files that change what a check does by being there, by a look that has them."""
-    parts = parts_of(command)
+    parts = _parts(command)
     before = [path for path, word in after.items() if path not in added and word != ABSENT]
     counts = {*_stand_ins(parts, before), *parts.shadows}
     counts |= {path for path in _CONFIGURED if after.get(path, NO_PART) != NO_PART}
@@ -80,7 +122,12 @@ def _place(cwd: str, word: str) -> str:
 
 
 def _below(cwd: str, path: str) -> bool:
-    return path.startswith(cwd.rstrip("/") + "/")
+    return path.startswith(cwd.rstrip(os.sep) + os.sep)
+
+
+def _parts(command: str) -> Parts:
+    """What a command consists of. Where a backslash parts folders it is not a shell's own sign."""
+    return parts_of(command.replace(os.sep, "/"))
 
 
 def _walk(folder: str, patterns: Sequence[str]) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from ..lanes.advice.failover import Case, Stop
 from ..lanes.catalog import Resolved, resolve
@@ -53,20 +54,23 @@ def choose(  # noqa: PLR0913  what a choice depends on
     missing: list[str] = []
     denied: Refused | None = None
     unsigned: Resolved | None = None
+    aside: list[str] = []
     for candidate in found.candidates:
         lane = registry.get(candidate.lane)
         if isinstance(lane, Refused) or request.verb not in lane.verbs:
             continue
         if (refused := check_denied(candidate.lane, candidate.model, settings, known)) is not None:
             denied = denied or refused
+            aside.append(f"{candidate.lane} is left out: {refused.message}")
             continue
         readiness = probe(lane, environment, settings, ask_version=False)
         hindered = limits.hindrance(lane.name, lane.billing.pool, candidate.model) if limits else None
         if usable(lane, readiness) and (hindered is None or request.wait_limit):
+            able = replace(candidate, notices=(*candidate.notices, *aside))
             if readiness.signed_in is False:  # one that is seen to be signed in comes first
-                unsigned = unsigned or candidate
+                unsigned = unsigned or able
                 continue
-            return candidate if unsigned is None or readiness.signed_in else unsigned
+            return able if unsigned is None or readiness.signed_in else unsigned
         missing.append(f"{lane.name}: {hindered.sentence if hindered else readiness.detail}")
     if unsigned is not None:
         return unsigned

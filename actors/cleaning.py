@@ -31,6 +31,7 @@ from .base import ask, log
 from .git import GitError
 from .job_line import NOTHING, Remove
 from .services import Services
+from .unbegun import is_beginning
 from .worktree_removal import own_tree_of, remove_worktree, size_of, would_be_lost
 
 ASK_S = 30.0
@@ -189,7 +190,8 @@ def _forget_collections(services: Services) -> list[str]:
         with Reader(services.home.database) as reader:
             gone = [name for name in names if group(reader, name) is None]
         for name in gone:
-            shutil.rmtree(place / name)
+            if not is_beginning(place / name):
+                shutil.rmtree(place / name)
     except FileNotFoundError:
         return []
     except OSError as error:

@@ -19,13 +19,14 @@ from ..lanes.framing import strip_controls
 from ..messages.refusals import RefusalCode, Refused
 from ..state.errors import printable
 from ..state.files import read_private, write_private
+from ..state.identity import identify
 from .check_files import Look, changes, look_at_check
 from .check_run import Check, CheckResult, Verdict, run_check
 from .git import GitError, ask_git, git
 from .integration import Clash, Integration, Nothing, Squashed
 from .kept_request import without_secrets
 from .worktree_removal import remove_worktree
-from .worktrees import Worktree, plan_worktree, settle_worktree
+from .worktrees import Worktree, needs_repository, plan_worktree, settle_worktree
 
 LIMIT = 16 * 1024 * 1024
 RECORD = "crew.json"
@@ -70,7 +71,7 @@ class Crew:
         name = place.name
         planned = plan_worktree(cwd, name, "HEAD")
         if isinstance(planned, Refused):
-            return planned
+            return needs_repository(planned)
         root = planned.tree.root
         try:
             at = ask_git(root, ("symbolic-ref", "--quiet", "--short", "HEAD"))
@@ -95,7 +96,7 @@ class Crew:
             "base": tree.base,
         }
         kept |= {"worktree": tree.path, "branch": tree.branch, "head": tree.base, "baseline": None, "members": []}
-        return cls(place, {**kept, "landed": None, "why": None, **terms})
+        return cls(place, {**kept, "landed": None, "why": None, "owner": identify(os.getpid()), **terms})
 
     @classmethod
     def load(cls, folder: str) -> Crew | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+from dataclasses import dataclass
 from typing import Any
 
 from ..messages.facts import ChildCrashed, Fact
@@ -20,14 +21,28 @@ from ..state.reader import Reader
 from ..state.restart_budget import RestartBudget
 from .base import Handle, log, start
 from .fanout import Fanout
-from .group_names import GroupOver, GroupSeen, JobMoved, group_actor
+from .group_names import SETTLED_S, GroupOver, GroupSeen, JobMoved, group_actor
 from .journal import Append
 from .services import Services
 from .supervisor import ChildSpec, Restart, Supervisor
+from .tree import in_background
+from .unbegun import forget_unbegun
 
 _GROUP_ID = re.compile(GROUP_ID_PATTERN)
 MOST = 6
 """How many members of a group run at a time where nobody said."""
+
+
+@dataclass(frozen=True, slots=True)
+class _SweepDue:
+    """To ourselves: time to look what was left."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Swept:
+    """To ourselves: that look is over."""
+
+    count: int
 
 
 class Crews(Supervisor):
@@ -48,6 +63,7 @@ class Crews(Supervisor):
             lost = lost_groups(reader)
         for group_id in (*known, *lost):
             self._take(group_id)
+        self._sweep()
 
     def receive_own(self, message: object) -> None:
         """One flat match over what Crews can be told."""
@@ -59,10 +75,21 @@ class Crews(Supervisor):
                 found = self._groups.get(job_id)
                 if found is not None:
                     self.services.directory.tell(group_actor(found), message)
+            case _Swept():
+                self.services.clock.later(SETTLED_S, self.handle, _SweepDue())
+            case _SweepDue():
+                self._sweep()
             case GroupOver(group_id=group_id):
                 self._groups = {job: of for job, of in self._groups.items() if of != group_id}
             case _:
                 super().receive_own(message)
+
+    def _sweep(self) -> None:
+        """Take away, now and then, what commands that were killed before their jobs were taken have left."""
+        if self.services.attached or not self.services.lock.held or self.services.stopping.is_set():
+            return
+        home = self.services.home
+        in_background("unbegun", self.handle, lambda: _Swept(len(forget_unbegun(home))), otherwise=_Swept(0))
 
     def gave_up(self, name: str, error: str) -> None:
         """Say so; the members that run go on, and the next supervisor takes the group up again."""

@@ -42,6 +42,6 @@ def _refusal(found: Denied | None, settings: Settings) -> Refused | None:
         return None
     return Refused(
         code=RefusalCode.DENIED,
-        message=f"{found.why}, and your denylist has {found.rule} ({settings.origin(SETTING)})",
+        message=f"{found.why}: your denylist has {found.rule} ({settings.origin(SETTING)})",
         hint=_ANOTHER if found.known else _ONE,
     )

@@ -70,7 +70,7 @@ from ..messages.vocabulary import PROTOCOL, JobState
 from ..state import views
 from ..state.errors import StateError
 from ..state.identity import look
-from ..state.loops_reader import live_loops
+from ..state.loops_reader import live_loops, running
 from ..state.queue_reader import paused
 from ..state.store import Reader
 from . import cleaning, fleet_watcher, heartbeat_desk, image_books, limit_commands, outcome_telling, queue_commands
@@ -287,7 +287,8 @@ class Dispatcher:
                 case Everything(state=state, limit=limit):
                     rows, omitted = reader.jobs(state.value if state else None, limit)
                     self._looked(rows)
-                    return JobViews.model_construct(jobs=tuple(map(self._view, rows)), omitted=omitted)
+                    loops = running(reader, time.time()) if state is None else ()
+                    return JobViews.model_construct(jobs=tuple(map(self._view, rows)), omitted=omitted, loops=loops)
                 case _:
                     assert_never(selection)
 

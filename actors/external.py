@@ -136,7 +136,11 @@ def _pass(
         message = f"where the program in pane {found.endpoint} works can't be seen, so neither what it may read"
         return Refused(code=RefusalCode.WOULD_LEAK, message=message)
     # Which server the program talks to, our environment does not say: it counts as its vendor's.
-    own = {name: word for name, word in environ.items() if name in {"HOME", "XDG_CONFIG_HOME"} or name[:5] == "OSRC_"}
+    own = {
+        name: word
+        for name, word in environ.items()
+        if name in {"HOME", "USERPROFILE", "XDG_CONFIG_HOME"} or name[:5] == "OSRC_"
+    }
     return pass_gate(
         Dispatch(
             subject=found.session_id,

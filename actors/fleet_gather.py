@@ -14,6 +14,7 @@ from ..lanes.transcripts.claude_presence import Told
 from ..lanes.transcripts.claude_presence import read as read_presence
 from ..lanes.transcripts.formats import FORMATS
 from ..lanes.transcripts.tail import Tail
+from ..messages.paths import is_absolute
 from .fleet_opencode import Database
 from .fleet_processes import Running
 from .fleet_stores import base_of, gemini_folders, growing, listed, small_file
@@ -69,7 +70,7 @@ def _gemini_folder(base: str, path: str, folders: Mapping[str, str]) -> str | No
     if project in folders:
         return folders[project]
     said = (small_file(f"{base}/{project}/.project_root", 4096) or b"").decode("utf-8", "replace").strip()
-    return said if said.startswith("/") and said.isprintable() else None
+    return said if is_absolute(said) and said.isprintable() else None
 
 
 class Gatherer:

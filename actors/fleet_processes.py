@@ -12,6 +12,7 @@ from functools import lru_cache
 from ..lanes.transcripts.follow import read_object
 from ..lanes.transcripts.programs import is_session, script_of, tool_of, tool_of_package
 from ..lanes.values import as_word
+from ..messages.paths import is_absolute
 from ..state.processes import LINUX, ProcessRow, Snapshot, snapshot, ticks_per_second
 from .fleet_stores import small_file
 
@@ -36,7 +37,7 @@ class Running:
     def version(self) -> str | None:
         """The version of its package, where it is a script of one."""
         script = script_of(self.argv)
-        return packaged_version(script, self.tool) if script is not None and script.startswith("/") else None
+        return packaged_version(script, self.tool) if script is not None and is_absolute(script) else None
 
 
 class Look:

@@ -9,6 +9,7 @@ import stat
 from collections.abc import Iterator, Mapping
 
 from ..lanes.transcripts.formats import FORMATS, Format
+from ..messages.paths import home_of, is_absolute
 from ..state.files import open_regular
 
 MOST_ENTRIES = 20_000
@@ -19,9 +20,9 @@ _SMALL = 512 * 1024
 def base_of(form: Format, environ: Mapping[str, str]) -> str:
     """Return the folder (for opencode the file) where a tool's transcripts are."""
     for name, below in form.moved_by:
-        if environ.get(name, "").startswith("/"):
+        if is_absolute(environ.get(name, "")):
             return f"{environ[name].rstrip('/')}/{below}"
-    return f"{(environ.get('HOME') or '/').rstrip('/')}/{form.base}"
+    return f"{home_of(environ).rstrip('/')}/{form.base}"
 
 
 def listed(form: Format, base: str, since: float, notes: list[str]) -> Iterator[tuple[str, os.stat_result]]:
@@ -95,7 +96,7 @@ def gemini_folders(base: str) -> dict[str, str]:
     projects = value.get("projects") if isinstance(value, dict) else None
     if not isinstance(projects, dict):
         return {}
-    return {name: path for path, name in projects.items() if isinstance(name, str) and path.startswith("/")}
+    return {name: path for path, name in projects.items() if isinstance(name, str) and is_absolute(path)}
 
 
 def growing() -> tuple[Format, ...]:

@@ -26,6 +26,7 @@ from ..lanes.disclosure import Leaving, leaving, rule_files, training, words_of
 from ..lanes.loopback import is_loopback
 from ..lanes.secrets import files as file_rules
 from ..lanes.secrets import values as value_rules
+from ..messages.paths import home_of
 from ..messages.refusals import RefusalCode, Refused
 from ..messages.vocabulary import Verb
 from ..state import consent as consents
@@ -221,7 +222,7 @@ def _protected(dispatch: Dispatch) -> Refused | None:
     if dispatch.verb.read_only:
         return None
     places = (*dispatch.settings.path_list("protected_paths"), os.fspath(dispatch.home.root))
-    place = protected_by(dispatch.cwd, places, dispatch.environment.get("HOME") or "/")
+    place = protected_by(dispatch.cwd, places, home_of(dispatch.environment))
     if place is None:
         return None
     return Refused(
@@ -418,7 +419,7 @@ def _disclosed(dispatch: Dispatch, leaves: Leaving, words: str) -> tuple[str, ..
 
 def _rules(lane: Lane, environment: Mapping[str, str]) -> list[str]:
     """Return which of the person's rule files there are, as they are written with ``~``."""
-    user = environment.get("HOME") or "/"
+    user = home_of(environment)
     return [name for name in rule_files(lane) if os.path.lexists(user + name[1:])]
 
 

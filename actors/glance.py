@@ -8,6 +8,7 @@ import socket
 from collections.abc import Mapping, Sequence
 
 from ..lanes.glance import LANES, LOCAL_PORTS
+from ..messages.paths import home_of
 from .secrets import named_secrets
 
 CONNECT_S = 0.05
@@ -15,7 +16,7 @@ CONNECT_S = 0.05
 
 def lanes_here(environ: Mapping[str, str], ports: Sequence[int] = LOCAL_PORTS) -> dict[str, str]:
     """Return each lane that may be here, with a word: ``signed in``, ``installed``, ``key``, ``port 11434``."""
-    path, home = environ.get("PATH", os.defpath), environ.get("HOME") or "/"
+    path, home = environ.get("PATH", os.defpath), home_of(environ)
     keys = named_secrets(sorted({one.key for one in LANES if one.key}), environ)
     there = {name: bool(shutil.which(name, path=path)) for name in {name for one in LANES for name in one.programs}}
     found = {}

@@ -20,6 +20,7 @@ from ..lanes.contract import Host, Lane
 from ..lanes.grants import ENTRY, FILES_CAP, Caps, Granted, Server, Skill, SkillFile, grant
 from ..lanes.values import as_object
 from ..messages.job import JobRequest
+from ..messages.paths import home_of
 from ..messages.refusals import RefusalCode, Refused
 from ..state import flags
 from ..state.files import open_regular
@@ -132,12 +133,12 @@ def user_servers(environment: Mapping[str, str]) -> dict[str, Mapping[str, Any]]
 
 def claude_folder(environment: Mapping[str, str]) -> Path:
     """Return the folder in which Claude Code keeps what is the person's."""
-    return Path(environment.get("CLAUDE_CONFIG_DIR") or Path(environment.get("HOME", "/")) / ".claude")
+    return Path(environment.get("CLAUDE_CONFIG_DIR") or Path(home_of(environment)) / ".claude")
 
 
 def _claude_json(environment: Mapping[str, str]) -> Path:
     own = environment.get("CLAUDE_CONFIG_DIR")
-    return Path(own or environment.get("HOME", "/")) / ".claude.json"
+    return Path(own or home_of(environment)) / ".claude.json"
 
 
 def _project_places(environment: Mapping[str, str], cwd: str) -> Iterator[Path]:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+SETTLED_S = 30.0
+"""So old is what a killed command left before it is taken away: what it asked for last may still be on its way."""
+
 
 def group_actor(group_id: str) -> str:
     """Return the name of a group's actor."""

@@ -132,7 +132,7 @@ class HeldJob:
         line = command_line(start.argv, comspec=start.env.get("COMSPEC") or os.environ.get("COMSPEC", "cmd.exe"))
         self._resume = resume
         self._job = job_objects.create(kernel, start.job_id)
-        self._job.end_with_us(True)
+        self._job.end_with_us(True, may_leave=True)
         with Path(start.stdin).open("rb") as stdin:
             self._process = popen(
                 line, stdin=stdin, stdout=start.out, stderr=start.err, cwd=start.cwd, env=start.env, creationflags=FLAGS
@@ -146,7 +146,7 @@ class HeldJob:
 
     def release(self) -> None:
         """Let it outlive us, and begin."""
-        self._job.end_with_us(False)
+        self._job.end_with_us(False, may_leave=True)  # a supervisor that it starts outlives it
         self._resume(self.pid)
 
     def drop(self) -> None:

@@ -234,7 +234,11 @@ class Holder:
             try:
                 descriptor = os.open(path, os.O_RDONLY | NOFOLLOW | BINARY)
             except OSError:
-                break
+                later = self._later()
+                if later is None or os.path.lexists(path):
+                    break
+                self._next = later  # what is between was taken back: entries come in order
+                continue
             try:
                 entry = json.loads(read_all(descriptor))
                 number, name = int(entry["number"]), str(entry["id"])
@@ -247,6 +251,15 @@ class Holder:
             self._deliver(number, name, "accepted", None)
             self._take(entry, number)
         self._give()
+
+    def _later(self) -> int | None:
+        """The next entry that is there behind one that is not."""
+        try:
+            names = os.listdir(os.path.join(self.folder, "inbox"))
+        except OSError:
+            return None
+        numbers = (int(name[:-5]) for name in names if name.endswith(".json") and name[:-5].isdecimal())
+        return min((number for number in numbers if number > self._next), default=None)
 
     def _take(self, entry: dict[str, Any], number: int) -> None:
         engine = self._engine

@@ -12,11 +12,12 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from ..lanes.contract import Host, Lane, ProbeFacts, Readiness, ReadinessLevel
+from ..messages.paths import home_of
 from ..state.errors import StateError
 from ..state.settings import Settings
 from .redaction import named_so, remember
 from .secrets import named_secrets
-from .windows_argv import find_program
+from .windows_argv import APART, find_program, startable
 from .withholding import withhold
 
 VERSION_S = 60.0
@@ -65,7 +66,7 @@ def host_for(
         environment=environment,
         executables={name: os.path.abspath(found) if found else None for name, found in programs.items()},  # noqa: PTH100  no symlink may be resolved: a program may look at the name it was called by
         python=sys.executable,
-        home=_home(environment),
+        home=home_of(environment),
         is_root=hasattr(os, "geteuid") and os.geteuid() == 0,
         trust_folder=settings.flag("trust_folder"),
         platform=sys.platform,
@@ -112,12 +113,6 @@ def _which(name: str, path: str, environment: Mapping[str, str]) -> str | None:
     if os.name == "nt":
         return find_program(name, path, environment.get("PATHEXT", ""), os.path.isfile)
     return shutil.which(name, path=path)
-
-
-def _home(environment: Mapping[str, str]) -> str:
-    """Return this caller's home folder."""
-    there = environment.get("USERPROFILE", "/") if os.name == "nt" else "/"
-    return environment.get("HOME", there)
 
 
 def _programs(lane: Lane) -> tuple[str, ...]:
@@ -172,7 +167,7 @@ def run_quick(
     env = {name: value for name, value in environment.items() if not name.startswith("CLAUDE_CODE_")}
     try:
         done = subprocess.run(
-            argv,
+            startable(argv, env),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=errors,
@@ -181,6 +176,7 @@ def run_quick(
             timeout=within_s,
             check=False,
             start_new_session=True,
+            creationflags=APART,
         )
     except (OSError, ValueError, subprocess.TimeoutExpired):
         return None, None

@@ -334,7 +334,7 @@ def _plan(  # noqa: PLR0913, PLR0917  the parts of one draft
         posture=lane.verbs[request.verb].value,
         argv=tuple(as_utf8(item) for item in launch.argv),
         cwd=as_utf8(where),
-        stdin="/dev/null" if launch.stdin is None else f"the prompt ({len(launch.stdin)} bytes)",
+        stdin=os.devnull if launch.stdin is None else f"the prompt ({len(launch.stdin)} bytes)",
         env_set=tuple(sorted(launch.env_set)),
         env_stripped=tuple(sorted(launch.env_strip)),
         env_withheld=held,

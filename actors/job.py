@@ -59,6 +59,7 @@ from .journal import Append
 from .limit_book import Hindrance
 from .recalling import recall
 from .recheck import GateAnswered
+from .retry_telling import RetryTelling
 from .services import Services
 from .tree_work import Seen, end_in_background, look_in_background
 
@@ -99,6 +100,8 @@ class Job(LaunchingJob, MovingJob, ClosingJob):
         self._settled: WorktreeSettled | None = None
         """What is in the job's own work tree."""
         self._marker_facts = 0
+        # At work, and a reason: nothing else says so.
+        self._retries = RetryTelling(told=record.state is JobState.RUNNING and record.reason is not None)
         self._seen = Seen()
         self._saved_at = 0.0
         self._ended_at: float | None = None
@@ -348,6 +351,8 @@ class Job(LaunchingJob, MovingJob, ClosingJob):
         else:
             self._mind_the_budget(evidence)
             self._meter.look(self.record, self.lane, evidence)
+        if told := self._retries.tell(self.record.job_id, self.machine.state, heard, evidence):
+            self._journal(told)
         named = evidence.model != self.record.model_observed or evidence.conversation != self.record.conversation
         if named or (heard.marked and self._marker_facts < MARKER_FACTS):
             self._marker_facts += heard.marked

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 
 from ..lanes.contract import Lane
 from ..lanes.evidence import Evidence
@@ -11,6 +12,8 @@ from ..messages.job import JobRecord
 from ..state.budgets import CASH_KINDS
 from .accounts import Account, account_in
 from .base import Handle, log
+from .host import decode_environment
+from .job_meter import tells, used
 from .purse import reckon
 from .services import Services
 from .tree import in_background
@@ -19,16 +22,22 @@ from .tree import in_background
 def settle_cost(record: JobRecord, lane: Lane, evidence: Evidence, services: Services, to: Handle) -> bool:
     """Begin to find out what a job cost and tell ``CostSettled`` later; False where there is nothing to go by."""
     account = services.accounts.take(record.job_id)
-    if lane.receipts is None or (evidence.usage is None and not evidence.generations and not evidence.metered):
+    told, unread = evidence.usage or evidence.generations or evidence.metered, tells(record, lane, evidence)
+    if not unread and (lane.receipts is None or not told):
         return False
     # A supervisor that did not accept the job itself has only its own key to ask with.
     account = account or account_in(os.environ, services.settings.text("openrouter_url"))
-    in_background(
-        f"cost:{record.job_id}",
-        to,
-        lambda: _settled(record, evidence, services, account),
-        otherwise=CostSettled(cash_usd=None, measured=False),
-    )
+    kept = services.requests.get(record.job_id)
+    environment = decode_environment(kept) if kept is not None else os.environ
+
+    def work() -> CostSettled:
+        usage = used(lane, evidence, environment) if unread else None
+        seen = evidence if usage is None else replace(evidence, metered=(("", usage),))
+        if lane.receipts is not None:
+            return _settled(record, seen, services, account)
+        return CostSettled(cash_usd=reckon(services.models, record, seen), measured=False)
+
+    in_background(f"cost:{record.job_id}", to, work, otherwise=CostSettled(cash_usd=None, measured=False))
     return True
 
 

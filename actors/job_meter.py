@@ -7,6 +7,7 @@ time, and one more where it was heard meanwhile.
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ..lanes.contract import Lane
@@ -33,16 +34,14 @@ class JobMeter:
         """``to`` is told a ``MeterRead``."""
         self._to = to
         self._path: str | None = None
+        """Where it is written, once that was found."""
         self._looking = False
         self._again = False
 
     def look(self, record: JobRecord, lane: Lane | None, evidence: Evidence) -> None:
         """Have a look begun where it can tell anything that matters."""
-        read, thread = lane.meter if lane is not None else None, evidence.conversation
         budget = budget_of(record.windows.get("budget_day"), record.windows.get("budget_job"))
-        if read is None or thread is None or evidence.usage is not None or record.cost.kind not in CASH_KINDS:
-            return
-        if not budget.bounds or record.continues is not None:  # a thread that goes on counts what came before, too
+        if lane is None or not budget.bounds or not tells(record, lane, evidence):
             return
         if self._looking:
             self._again = True
@@ -51,9 +50,10 @@ class JobMeter:
         pid = record.delegate.pid if record.delegate is not None else None
 
         def work() -> MeterRead:
-            environment = environment_of(pid) if pid is not None else {}
-            self._path = self._path or rollout_of(environment or os.environ, thread)
-            return MeterRead(None if self._path is None else read(tail_of(self._path)))
+            if self._path is None:
+                environment = environment_of(pid) if pid is not None else {}
+                self._path = rollout_of(environment or os.environ, evidence.conversation or "")
+            return MeterRead(_read(lane, self._path))
 
         in_background(f"meter:{record.job_id}", self._to, work, otherwise=MeterRead(None))
 
@@ -61,3 +61,20 @@ class JobMeter:
         """Take note that a look is over; return whether another is due."""
         self._looking = False
         return self._again
+
+
+def tells(record: JobRecord, lane: Lane, evidence: Evidence) -> bool:
+    """Whether what its program writes down can tell of cash what its stream does not."""
+    if lane.meter is None or evidence.conversation is None or evidence.usage is not None:
+        return False
+    # A thread that goes on counts what came before, too.
+    return record.cost.kind in CASH_KINDS and record.continues is None
+
+
+def used(lane: Lane, evidence: Evidence, environment: Mapping[str, str]) -> TokenUsage | None:
+    """Return what was used by now; None is unknown. ``environment``: the delegate's. Blocks."""
+    return _read(lane, rollout_of(environment, evidence.conversation or ""))
+
+
+def _read(lane: Lane, path: str | None) -> TokenUsage | None:
+    return None if path is None or lane.meter is None else lane.meter(tail_of(path))

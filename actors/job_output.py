@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..lanes.contract import Lane, Parser, Stream, Task
-from ..lanes.evidence import Evidence, fold, hopeless
+from ..lanes.evidence import Evidence, fold, hopeless, why_retrying
 from ..lanes.markers import MarkerScanner
 from ..messages.job import ExitStatus, TokenUsage
 from ..messages.lane_events import (
@@ -34,7 +34,8 @@ from .redaction import clean_answer, clean_fact
 EVENT_LOG_LIMIT = 64 * 1024 * 1024
 REPORT_LIMIT = 1024 * 1024
 """Bytes of a lane's report; a longer one is not read."""
-WAITING_STATUSES = frozenset({408, 429, 500, 502, 503, 504, 529})
+LIMITS = frozenset({FailureKind.RATE_LIMIT, FailureKind.PLAN_LIMIT})
+"""Why a CLI waits for its provider, where it waits for a limit to end; else it only tries again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +47,9 @@ class Heard:
     acted: bool = False
     final: bool = False
     waiting: bool = False
-    """The last thing heard is that the CLI waits for its provider."""
+    """The last thing heard is that the CLI waits for a limit to end."""
+    retrying: bool = False
+    """The last thing heard is that the CLI tries its provider again, for another reason."""
     asked: bool = False
     marked: bool = False
 
@@ -98,16 +101,17 @@ class JobOutput:
         # A marker's words are shown live, journalled and become reasons: they are cleaned once, here.
         events = [clean_fact(event) if isinstance(event, Marked) else event for event in scanned]
         before = self.evidence
-        acted = final = waiting = asked = marked = False
+        acted = final = waiting = retrying = asked = marked = False
         for event in events:
             self.evidence = fold(self.evidence, event)
             match event:
                 case Spoke() | ToolCalled():
-                    acted, final, waiting = True, False, False
+                    acted, final, waiting, retrying = True, False, False, False
                 case TurnEnded():
-                    final, waiting = not event.synthetic, False
+                    final, waiting, retrying = not event.synthetic, False, False
                 case Retrying():
-                    waiting = event.status is None or event.status in WAITING_STATUSES
+                    waiting = why_retrying(event) in LIMITS
+                    retrying = not waiting
                 case Marked(signed=True, marker=marker):
                     marked = True
                     asked = asked or marker is MarkerKind.NEED_INPUT
@@ -120,6 +124,7 @@ class JobOutput:
             acted=acted,
             final=final,
             waiting=waiting,
+            retrying=retrying,
             asked=asked,
             marked=marked,
         )
@@ -131,6 +136,8 @@ def meaning(heard: Heard, evidence: Evidence, verb: Verb, permission_abort: int)
         yield FinalSeen()
     elif heard.waiting:
         yield LimitWait()
+    elif heard.retrying:  # it is at work, and as much alive as one whose model is heard
+        yield Life(initialised=True, wrote=heard.wrote, acted=True)
     else:
         yield Life(initialised=heard.initialised, wrote=heard.wrote, acted=heard.acted)
     if heard.asked and not heard.final:

@@ -14,12 +14,13 @@ from typing import Any, assert_never
 from ..messages.facts import Fact, JobOutcome
 from ..messages.internal import FactsCommitted
 from ..messages.job import JobRecord
-from ..messages.loop import LoopEnded, LoopRecord, LoopStep, LoopStepBegan, LoopStepEnded, Role
+from ..messages.loop import LoopEnded, LoopRecord, LoopStep, LoopStepBegan, LoopStepEnded, Role, Shape
 from ..messages.model_names import canonical
 from ..state.errors import StateError
 from ..state.files import create_private
 from ..state.ids import new_job_id
-from ..state.loop_machine import PASSED, Act, End, Grade, Wait, decide
+from ..state.loop_machine import decide
+from ..state.loop_moves import PASSED, Act, End, Grade, Wait
 from ..state.loops_reader import loop
 from ..state.reader import Reader
 from .base import Actor, log
@@ -168,7 +169,7 @@ class Loop(Actor):
                 self._begin(step)
             case End() if self._at_work:
                 pass  # a thread that is not done yet tells us
-            case End() as end if self._closed or not any(step.session_id for step in record.steps):
+            case End() as end if self._closed or not _to_close(record):
                 self._end(record, end)
             case End():
                 self._closed = True
@@ -182,7 +183,7 @@ class Loop(Actor):
         works = act.role in (Role.BUILD, Role.WRITE)
         job_id = record.first_job if first and works else None
         fresh = new_job_id(now, self._random(6))
-        live = in_session(record.terms, act.role)
+        live, alone = in_session(record.terms, act.role), act.role is Role.COMPARE
         return LoopStep(
             number=number,
             role=act.role,
@@ -191,7 +192,7 @@ class Loop(Actor):
             round=act.round,
             segment=record.segment,
             model=model_of(record.terms, record.model, act.role, act.who),
-            job_id=None if live else job_id or fresh,
+            job_id=None if live or alone else job_id or fresh,
             session_id=(_session_of(record, act) or fresh) if live else None,
             began=now,
         )
@@ -210,6 +211,9 @@ class Loop(Actor):
         stop = self._ending
         if step.role is Role.CHECK:
             self._background("check", step.number, lambda: self._work.check(record, step, stop))
+            return
+        if step.role is Role.COMPARE:
+            self._background("compare", step.number, lambda: self._work.compare(record, step))
             return
         if step.session_id is not None:
             if step.number in self._asked:
@@ -327,6 +331,11 @@ class Loop(Actor):
         self._pending[self._tokens] = journalled
         append = Append(writer=self.name, epoch=self._epoch, facts=tuple(facts), to=self.handle, token=self._tokens)
         self.directory.tell("journal", append)
+
+
+def _to_close(record: LoopRecord) -> bool:
+    """Whether something is to be done before its end is journalled."""
+    return record.terms.shape is Shape.OPINION or any(step.session_id for step in record.steps)
 
 
 def _session_of(record: LoopRecord, act: Act) -> str | None:

@@ -10,6 +10,7 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
+from ..lanes.advice.contracts import ContractError, parse_contract
 from ..messages.job import Identity, JobRequest
 from ..messages.loop import (
     LoopAccepted,
@@ -38,7 +39,7 @@ from .base import ask
 from .git import GitError, ask_git
 from .host import decode_environment
 from .intake import settings_of
-from .intake_checks import check_cwd, task_text
+from .intake_checks import as_utf8, check_cwd, task_text
 from .job_desk import JobDesk
 from .job_writing import forget_spool
 from .kept_request import keepable
@@ -103,7 +104,9 @@ class LoopDesk:
             return LoopPlanned(
                 steps=tuple({"step": name, "plan": plan.model_dump(mode="json")} for name, plan in plans)
             )
-        return self._take(request, common, plans[0][1], first_job)
+        lanes = {plan.lane: plan for _, plan in reversed(plans)}
+        lanes = {plan.lane: lanes[plan.lane] for _, plan in plans}
+        return self._take(request, common, tuple(lanes.values()), first_job)
 
     def _first_job(self, common: JobRequest, *, live: bool) -> str | Refused | None:
         """Return the id of the first lap's job where it gets a work tree, which is named by it."""
@@ -129,7 +132,7 @@ class LoopDesk:
                 reply = self._desk.submit(request.model_copy(update=named), dry_run=True)
             plan = getattr(reply, "plan", None)
             if isinstance(reply, Refused):
-                message = f"{name}: {reply.message}" if len(terms.models) or plans else reply.message
+                message = f"{name}: {reply.message}" if terms.models or terms.seats or plans else reply.message
                 return reply.model_copy(update={"message": message})
             if isinstance(plan, Plan):
                 if not plan.gate_open:
@@ -149,7 +152,8 @@ class LoopDesk:
         self.services.limits.give_back(decided.marker_id)
         return Refused(code=RefusalCode.STOPPING, message="the gate has just opened", hint="try again")
 
-    def _take(self, request: LoopRequest, common: JobRequest, plan: Plan, first_job: str | None) -> Reply:
+    def _take(self, request: LoopRequest, common: JobRequest, plans: tuple[Plan, ...], first_job: str | None) -> Reply:
+        plan = plans[0]
         environment = decode_environment(common.environment)
         now = time.time()
         record = LoopRecord(
@@ -159,6 +163,7 @@ class LoopDesk:
             limits=request.limits,
             verb=common.verb,
             cwd=common.cwd,
+            real=as_utf8(os.path.realpath(common.cwd)),
             model=common.model,
             lane=plan.lane,
             worktree=first_job is not None,
@@ -178,7 +183,7 @@ class LoopDesk:
         if answer is not None:
             return answer
         forget_spool(request.common, self.services.home)
-        return LoopIsAccepted(loop=self._object(request.loop_id) or {}, plan=plan)
+        return LoopIsAccepted(loop=self._object(request.loop_id) or {}, plan=plan, plans=plans)
 
     # --- one that there is
 
@@ -245,13 +250,10 @@ class LoopDesk:
 def check_terms(terms: LoopTerms, common: JobRequest) -> Refused | None:  # noqa: PLR0911 - one refusal after the other
     """Refuse a loop that could not end honestly. Pure."""
     shape = terms.shape
-    if shape in (Shape.VERIFY, Shape.ESCALATE, Shape.COUNCIL):
-        if terms.check is None or not terms.check.strip():
-            message = f"loop {shape.value} needs --check: without a check outside the model it would grade itself"
-            return Refused(code=RefusalCode.BAD_REQUEST, message=message, hint=ADVICE)
-        if not common.verb.may_write:
-            message = f"{common.verb.value} changes nothing, so that no check would ever pass by it"
-            return Refused(code=RefusalCode.BAD_REQUEST, message=message, hint="--verb edit")
+    if shape is Shape.OPINION:
+        return _check_opinion(terms, common)
+    if shape in (Shape.VERIFY, Shape.ESCALATE, Shape.COUNCIL) and (wrong := _check_checked(terms, common)) is not None:
+        return wrong
     if terms.check is not None and clean(terms.check) != terms.check:
         message = "the check holds a secret value, and it would be written down"
         return Refused(code=RefusalCode.WOULD_LEAK, message=message, hint="let it read the secret from a file")
@@ -270,6 +272,31 @@ def check_terms(terms: LoopTerms, common: JobRequest) -> Refused | None:  # noqa
         return Refused(code=RefusalCode.BAD_REQUEST, message="a model is named twice")
     if shape is Shape.SWEEP and common.worktree and common.verb is not Verb.EDIT:
         return Refused(code=RefusalCode.BAD_REQUEST, message="a sweep that only looks needs no work tree of its own")
+    return None
+
+
+def _check_checked(terms: LoopTerms, common: JobRequest) -> Refused | None:
+    """Refuse a loop to a check that has none, or could not come to pass."""
+    if terms.check is None or not terms.check.strip():
+        message = f"loop {terms.shape.value} needs --check: without a check outside the model it would grade itself"
+        return Refused(code=RefusalCode.BAD_REQUEST, message=message, hint=ADVICE)
+    if not common.verb.may_write:
+        message = f"{common.verb.value} changes nothing, so that no check would ever pass by it"
+        return Refused(code=RefusalCode.BAD_REQUEST, message=message, hint="--verb edit")
+    return None
+
+
+def _check_opinion(terms: LoopTerms, common: JobRequest) -> Refused | None:
+    """Refuse a question that could have no second opinion."""
+    if len(terms.seats) - terms.spares < FEWEST or any(not (seat.model or seat.lane) for seat in terms.seats):
+        message = "a second opinion needs two who are asked"
+        return Refused(code=RefusalCode.BAD_REQUEST, message=message, hint="name two: -m A,B (osrc models)")
+    if common.verb.may_write:
+        return Refused(code=RefusalCode.BAD_REQUEST, message=f"{common.verb.value} changes files; an opinion doesn't")
+    try:
+        parse_contract(terms.contract or "json")
+    except ContractError as error:
+        return Refused(code=RefusalCode.BAD_REQUEST, message=str(error))
     return None
 
 

@@ -9,6 +9,8 @@ findings.json   sweep: what was found, by the round
 findings.txt    the same for people
 rubric.md       optimize: by what it is judged
 plan.md         council: what is to be built
+ruling-<n>.json opinion: the mark behind which the judge of step n rules, and in which order it saw the answers
+verdict.json    opinion: what the answers come to
 record.json     the loop as it ended last: what a store that was lost is filled from
 """
 
@@ -30,7 +32,7 @@ from ..state.files import read_private, write_private
 from ..state.home import Home
 
 TASK, REQUEST, RUBRIC, PLAN, RECORD = "task.md", "request.json", "rubric.md", "plan.md", "record.json"
-FINDINGS, FINDINGS_TEXT = "findings.json", "findings.txt"
+FINDINGS, FINDINGS_TEXT, VERDICT = "findings.json", "findings.txt", "verdict.json"
 LIMIT = 128 * 1024 * 1024
 
 

@@ -36,8 +36,10 @@ def model_of(terms: LoopTerms, common_model: str | None, role: Role, who: int) -
     match role:
         case Role.BUILD:
             return models[who] if terms.shape is Shape.ESCALATE else common_model
-        case Role.JUDGE | Role.DECIDE:
+        case Role.JUDGE | Role.DECIDE | Role.RULE:
             return terms.judge
+        case Role.ANSWER:
+            return terms.seats[who].model
         case Role.DEBATE:
             return models[who]
         case Role.ADVISE:
@@ -62,6 +64,10 @@ def everyone(terms: LoopTerms, common: JobRequest) -> Iterator[tuple[str, JobReq
             (Role.BUILD, 1),
             (Role.ADVISE, 1),
         ),
+        Shape.OPINION: (
+            (Role.ANSWER, len(terms.seats) - terms.spares),
+            *(((Role.RULE, 1),) if terms.judge and terms.judging != "never" else ()),
+        ),
     }
     for role, count in roles[terms.shape]:
         for who in range(count):
@@ -76,6 +82,9 @@ def shaped(terms: LoopTerms, common: JobRequest, role: Role, who: int) -> JobReq
     if role in (Role.BUILD, Role.FIND, Role.WRITE):
         other = terms.shape is Shape.ESCALATE and common.lane is None
         return common.model_copy(update={"model": model, **({"tier": None} if other else {})})
+    if terms.shape is Shape.OPINION:
+        lane = terms.seats[who].lane if role is Role.ANSWER else None
+        return common.model_copy(update={**_ALONE, "model": model, "lane": lane})
     return common.model_copy(update={**_ALONE, "model": model, "verb": _READS})
 
 
@@ -104,6 +113,8 @@ def request_for(  # noqa: PLR0913 - what a lap depends on, by name
         "worktree": first,
         "continues": before.job_id if goes_on and before is not None else None,
     }
+    if step.role is Role.ANSWER:
+        given["label"] = record.terms.seats[step.who].label
     if not first and (cwd := place_of(record)) is not None:
         given["cwd"] = cwd
     times = [one for one in (common.timeout_s, timeout_s) if one is not None]

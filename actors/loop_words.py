@@ -12,7 +12,7 @@ from ..state.errors import StateError, printable
 from ..state.files import open_regular, read_private
 from ..state.home import Home
 from ..state.job_folder import LAST
-from ..state.loop_machine import INTERRUPTED, PASSED
+from ..state.loop_moves import INTERRUPTED, PASSED
 from .check_run import result_of
 from .git import GitError, ask_git
 from .loop_folder import PLAN, RUBRIC, TASK, LoopFolder

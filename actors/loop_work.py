@@ -15,8 +15,9 @@ from dataclasses import dataclass
 from ..lanes import loop_prompts as prompts
 from ..lanes.feedback import fingerprint, last_line
 from ..messages.job import JobRecord, JobRequest
-from ..messages.loop import LoopRecord, LoopStep, Role
+from ..messages.loop import LoopRecord, LoopStep, Role, Shape
 from ..messages.refusals import RefusalCode, Refused
+from ..messages.session import SessionRecord
 from ..messages.vocabulary import JobState
 from ..state import ledger
 from ..state.errors import StateError, printable
@@ -25,18 +26,21 @@ from ..state.gauges_reader import stored
 from ..state.ids import new_job_id
 from ..state.job_folder import JobFolder
 from ..state.limits import key_of
-from ..state.loop_machine import REFUSED, remaining_s
+from ..state.loop_machine import remaining_s
+from ..state.loop_moves import REFUSED
 from ..state.reader import Reader
 from .check_files import changes, look_at_check
 from .check_run import Check, CheckResult, Verdict, run_check
 from .git import GitError
 from .host import decode_environment
 from .intake import settings_of
+from .intake_checks import as_utf8
 from .job_desk import JobDesk
 from .job_tree import settle_lap
 from .kept_request import without_secrets
 from .loop_folder import PLAN, LoopFolder
 from .loop_names import GoesOn, Launched, Settled
+from .loop_opinion import LoopOpinion
 from .loop_requests import owner_of, place_of, request_for
 from .loop_sessions import Came, LoopSessions
 from .loop_tree import fresh_tree
@@ -48,6 +52,9 @@ DETAIL = 300
 _TRY_AGAIN = frozenset({RefusalCode.STOPPING, RefusalCode.SUPERVISOR_BUSY})
 _NO_CONVERSATION = frozenset({RefusalCode.VERB_UNSUPPORTED, RefusalCode.NO_RESULT, RefusalCode.LANE_CONFLICT})
 """Why a conversation can't go on: its lane can't, it named none, or it ran elsewhere. Then one is begun."""
+_NO_JUDGE = Refused(
+    code=RefusalCode.LANE_NOT_READY, message="no model is here that could decide", hint="name one: --judge M"
+)
 _WORKS = (Role.BUILD, Role.WRITE)
 
 
@@ -58,6 +65,11 @@ class LoopWork:
     services: Services
     desk: JobDesk
     sessions: LoopSessions
+
+    @property
+    def opinion(self) -> LoopOpinion:
+        """What a second opinion comes to."""
+        return LoopOpinion(self.services)
 
     @property
     def words(self) -> LoopWords:
@@ -71,20 +83,23 @@ class LoopWork:
         home = self.services.home
         folder = LoopFolder.of(home, record.loop_id)
         if step.job_id is None or (home.job_dir(step.job_id).exists() and not self._is_known(step.job_id)):
-            return Launched(step.number, renamed=new_job_id(time.time(), os.urandom(6)))
+            return Launched(step.number, renamed=_fresh_id())
         try:
-            common = self._common(record, folder)
+            common = _moved(record) or self._common(record, folder)
             if isinstance(common, Refused):
                 return Launched(step.number, refused=_refused(step, common))
-            if (place := place_of(record)) is not None and not os.path.isdir(place):  # noqa: PTH112 - a plain look
-                gone = Refused(code=RefusalCode.BAD_CWD, message=f"its work tree {printable(place)} was removed")
-                return Launched(step.number, refused=_refused(step, gone))
             if step.role in _WORKS:
                 self._guard(record, folder)
             before = last_step(record, step.role, before=step.number)
             left = remaining_s(record, self.services.clock.now().wall)
-            prompt = self.words.prompt(record, step, folder)
+            asks = step.role in (Role.ANSWER, Role.RULE)
+            prompt = self.opinion.prompt(record, step) if asks else self.words.prompt(record, step, folder)
             request = request_for(record, common, step, prompt=prompt, before=before, timeout_s=left)
+            if step.role is Role.RULE:
+                judge = self.opinion.judge(record, request)
+                if judge is None:
+                    return Launched(step.number, refused=_refused(step, _NO_JUDGE))
+                request = judge
             reply = self.desk.submit(request)
             if isinstance(reply, Refused) and request.continues and reply.code in _NO_CONVERSATION:
                 reply = self.desk.submit(request.model_copy(update={"continues": None}))
@@ -125,7 +140,13 @@ class LoopWork:
                 update["detail"] = "; ".join(said for said in (job.reason or job.note, left) if said)[:DETAIL]
         if job.state in (JobState.DONE, JobState.DONE_UNVERIFIED):
             update |= self._answered(step, self.words.of_job(job.job_id) or "", folder)
+            if step.role is Role.RULE:
+                update |= self.opinion.ruled(record, step.model_copy(update=update))
         return Settled(step.model_copy(update=update), step.number)
+
+    def compare(self, record: LoopRecord, step: LoopStep) -> Settled:
+        """Return what the answers to a question come to."""
+        return Settled(self.opinion.compared(record, step), step.number)
 
     # --- a turn of a session
 
@@ -135,22 +156,22 @@ class LoopWork:
         if sessions.is_given(record, step):
             return Launched(step.number)
         if sessions.is_half_made(step):
-            return Launched(step.number, renamed=new_job_id(time.time(), os.urandom(6)))
+            return Launched(step.number, renamed=_fresh_id())
         try:
-            common = self._common(record, folder)
+            common = _moved(record) or self._common(record, folder)
             if isinstance(common, Refused):
                 return Launched(step.number, refused=_refused(step, common))
             if step.role in _WORKS:
                 self._guard(record, folder)
-            for other in record.steps:
-                if other.role is step.role and other.who != step.who and step.role in _WORKS:
-                    sessions.stop(other.session_id)  # a rung that was left
+                sessions.stop_others(record, step)
             request = request_for(record, common, step, prompt="", before=None, timeout_s=None)
             found = sessions.up(record, step, request)
+            if isinstance(found, Refused) and found.code is RefusalCode.SESSION_NAME_IN_USE:
+                return Launched(step.number, renamed=_fresh_id())  # somebody else is called so now
             if isinstance(found, Refused):
                 return _not_begun(step, found)
             said = [one for one in record.steps if one.session_id == step.session_id and one.ended is not None]
-            knows = said[-1] if said and said[-1].attempt == found.attempt and said[-1].state != REFUSED else None
+            knows = said[-1] if said and _goes_on(said[-1], found) else None
             prompt = self.words.prompt(record, step, folder, said=knows)
             if (refused := sessions.give(record, step, prompt, request)) is not None:
                 return _not_begun(step, refused)
@@ -181,7 +202,8 @@ class LoopWork:
             update |= {
                 "model": known.model_observed or known.model or step.model,
                 "cwd": known.cwd,
-                "attempt": known.attempt,
+                "attempt": known.attempt if came.taken else None,
+                "conversation": known.conversation if came.taken else None,
                 "turns": max(before, came.turns),
                 "cash_usd": cash,
                 "measured": measured,
@@ -197,7 +219,9 @@ class LoopWork:
         return update
 
     def close(self, record: LoopRecord) -> GoesOn:
-        """Have every session of the loop ended."""
+        """Have every session of the loop ended, and what a question came to kept."""
+        if record.terms.shape is Shape.OPINION:
+            self.opinion.conclude(record)
         for session_id in self.sessions.live(record):
             self.sessions.stop(session_id)
         return GoesOn(0)
@@ -215,6 +239,8 @@ class LoopWork:
             case Role.DECIDE:
                 folder.write(PLAN, answer)
                 return {}
+            case Role.ANSWER:
+                return self.opinion.answered(answer)
             case _:
                 return {}
 
@@ -223,6 +249,8 @@ class LoopWork:
     def check(self, record: LoopRecord, step: LoopStep, stop: threading.Event) -> Settled:
         """Run the check of a step, or wait for the run that there is."""
         folder = LoopFolder.of(self.services.home, record.loop_id)
+        if (gone := _moved(record)) is not None:
+            return Settled(_checked(step, CheckResult(Verdict.NOT_RUN, error=gone.message)), step.number)
         if not record.worktree or place_of(record) is not None:
             return Settled(self._checked_in(record, step, place_of(record) or record.cwd, stop), step.number)
         try:
@@ -308,6 +336,29 @@ class LoopWork:
         if said is None and job.state in (JobState.DONE, JobState.DONE_UNVERIFIED):
             said = last_line(self.words.of_job(job.job_id) or "")
         return " ".join(said.split())[:DETAIL] or None if said else None
+
+
+def _moved(record: LoopRecord) -> Refused | None:
+    """Refuse to work where the loop's folder was: it is gone, or a link leads somewhere else from there."""
+    place = place_of(record)
+    if place is not None:
+        if os.path.isdir(place) and not os.path.islink(place):  # noqa: PTH112, PTH114 - a plain look
+            return None
+        return Refused(code=RefusalCode.BAD_CWD, message=f"its work tree {printable(place)} was removed or replaced")
+    if record.real is None or as_utf8(os.path.realpath(record.cwd)) == record.real:
+        return None
+    message = f"its folder {printable(record.cwd)} leads elsewhere now: it was {printable(record.real)}"
+    return Refused(code=RefusalCode.BAD_CWD, message=message, hint="put it back, or begin a loop there")
+
+
+def _goes_on(step: LoopStep, session: SessionRecord) -> bool:
+    """Whether a session still is in the conversation that got what a step sent."""
+    same = step.conversation is not None and step.conversation == session.conversation
+    return step.attempt is not None and (same or step.attempt == session.attempt)
+
+
+def _fresh_id() -> str:
+    return new_job_id(time.time(), os.urandom(6))
 
 
 def _not_begun(step: LoopStep, why: Refused) -> Launched:

@@ -21,6 +21,7 @@ from pydantic import ValidationError
 
 from ..messages.internal import CancelNoticed, ShimNoticed
 from ..messages.job import JOB_ID
+from ..state.flags import CLOEXEC, NOFOLLOW, NONBLOCK
 from ..state.home import Home
 from .base import Directory, log
 from .session_names import SessionNoticed, session_actor
@@ -48,7 +49,7 @@ def pass_on_cancel(home: Home, job_id: str, *, at_once: bool) -> bool:
     told = False
     for path in home.root.glob(f"{notices_path(home, None).name}*"):
         try:
-            descriptor = os.open(path, os.O_WRONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
+            descriptor = os.open(path, os.O_WRONLY | NONBLOCK | NOFOLLOW | CLOEXEC)
         except OSError as error:
             if error.errno == errno.ENXIO and path != notices_path(home, None):
                 path.unlink(missing_ok=True)

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 from ..lanes.contract import Host, Lane, Locality
 from ..messages.job import JobRecord
+from ..messages.paths import home_of
 from ..messages.refusals import RefusalCode, Refused
 from ..messages.session import SessionRecord
 from ..messages.vocabulary import Verb
@@ -28,7 +29,7 @@ from .tree import in_background
 GATE = "gate.json"
 SESSION_VERB = Verb.EDIT
 """A session may change files; it asks first."""
-_ENVIRONMENT = ("HOME", "XDG_CONFIG_HOME")
+_ENVIRONMENT = ("HOME", "USERPROFILE", "XDG_CONFIG_HOME")
 """By which the person's own trusted lanes are found."""
 _DEFAULTS = Settings({})
 _BROKEN = Refused(
@@ -137,7 +138,7 @@ def _host(kept: Mapping[str, Any], dispatch: Dispatch) -> Host:
     return Host(
         environment=dict.fromkeys(_words(kept.get("given")), "1"),
         executables={},
-        home=dispatch.environment.get("HOME") or "/",
+        home=home_of(dispatch.environment),
         trust_folder=kept.get("trust_folder") is True,
     )
 

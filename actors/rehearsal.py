@@ -21,6 +21,7 @@ from ..lanes.contract import Lane, Task
 from ..lanes.disclosure import addresses_of
 from ..lanes.scenes import Scene, scene
 from ..messages.lane_events import FailureKind, Unrecognised
+from ..messages.paths import home_of
 from ..messages.refusals import Refused
 from ..messages.vocabulary import Verb
 from ..state.home import Home
@@ -188,7 +189,7 @@ def _set_up(root: Path, environment: Mapping[str, str], played: Scene) -> dict[s
         **played.environment,
     }
     if played.keeps_cache:
-        own = environment.get("XDG_CACHE_HOME") or str(Path(environment.get("HOME", "/")) / ".cache")
+        own = environment.get("XDG_CACHE_HOME") or str(Path(home_of(environment)) / ".cache")
         made["XDG_CACHE_HOME"] = own
     return made
 

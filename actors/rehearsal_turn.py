@@ -16,10 +16,13 @@ from typing import IO
 
 from ..lanes.contract import Ending, Host, Lane, Launch, Parser, Stream, Task
 from ..lanes.evidence import Evidence, fold, hopeless
-from ..messages.job import ExitStatus
+from ..messages.job import ExitStatus, Identity
 from ..messages.lane_events import FailureKind, LaneEvent, TurnEnded
 from ..messages.refusals import Refused
+from ..state.identity import identify
 from .gate import Passed
+from .tree import end_tree
+from .windows_argv import APART, startable
 
 OUTPUT_LIMIT = 16 * 1024 * 1024
 PIECE = 64 * 1024
@@ -116,9 +119,7 @@ def _follow(process: subprocess.Popen[bytes], reading: _Reading, within_s: float
         except queue.Empty:
             if killed:
                 break
-            # Its first process was not waited for yet, so the group's number is still its own.
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
+            _end(process)
             in_time = deadline < limit
             killed, deadline = True, time.monotonic() + DRAIN_S
             continue
@@ -132,9 +133,20 @@ def _follow(process: subprocess.Popen[bytes], reading: _Reading, within_s: float
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(max(0.0, deadline - time.monotonic()))
         if process.returncode is None:
-            os.killpg(process.pid, signal.SIGKILL)
+            _end(process)
             in_time = deadline < limit
     return in_time
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End it with all that it started, as far as that can be told."""
+    if not hasattr(os, "killpg"):
+        found = identify(process.pid)
+        end_tree(f"rehearsal-{process.pid}", Identity.model_validate(found) if found else None, None, 0.0)
+        return
+    # Its first process was not waited for yet, so the group's number is still its own.
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
 
 
 def _pump(stream: Stream, pipe: IO[bytes], pieces: _Pieces) -> None:
@@ -160,13 +172,14 @@ def _start(launch: Launch, root: Path, environment: Mapping[str, str], permit: P
     kept = {name: value for name, value in environment.items() if not _stripped(name, launch)}
     with (job / "stdin").open("rb") as source:
         return subprocess.Popen(
-            [placed(item) for item in launch.argv],
+            startable([placed(item) for item in launch.argv], environment),
             cwd=root / "work",
             env=kept | {name: placed(value) for name, value in launch.env_set.items()},
             stdin=source if launch.stdin is not None else subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             start_new_session=True,
+            creationflags=APART,
         )
 
 

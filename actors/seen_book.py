@@ -73,7 +73,7 @@ class SeenBook:
             descriptor = open_regular(self._path, os.O_WRONLY | os.O_CREAT)
             try:
                 data = json.dumps({"at": now, "by": identify(os.getpid()), "jobs": told}).encode() if told else b""
-                os.pwrite(descriptor, data, 0)
+                os.write(descriptor, data)  # from its beginning: it was opened just now
                 os.ftruncate(descriptor, len(data))
             finally:
                 os.close(descriptor)

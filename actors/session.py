@@ -8,9 +8,8 @@ loses nothing, and gives nothing twice.
 from __future__ import annotations
 
 import contextlib
-import os
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, assert_never
 
 from ..lanes.catalog.listing import estimate
@@ -30,8 +29,7 @@ from ..messages.session import (
 )
 from ..state.budgets import CASH_KINDS
 from ..state.errors import StateError
-from ..state.identity import look
-from ..state.session_folder import EVENTS, LAUNCH, READ, HolderRecord, SessionFolder
+from ..state.session_folder import EVENTS, LAUNCH, READ, SessionFolder
 from ..state.session_machine import (
     Effect,
     Event,
@@ -47,52 +45,19 @@ from ..state.session_machine import (
 )
 from ..state.session_records import apply_session
 from .base import Actor, Handle, Query, ReplyPort, log
-from .holders import HolderError, end_session, knock, start_holder
 from .journal import Append
-from .recalling import recall
-from .recheck import Asks, look_again
 from .services import Services
-from .session_closing import closed
-from .session_joining import still_runs, write_join
+from .session_asks import Give, Given, StopSession, ended
+from .session_holding import Gone, Holding, Launched
+from .session_joining import write_join
 from .session_limits import LimitWatch, limit_met
 from .session_meter import Meter
 from .session_names import SessionNoticed
 from .session_reading import Tail, read_news
-from .tree import in_background
 
 TICK_S = 1.0
-LAUNCH_S = 45.0
-"""How long a holder may take to claim its attempt before it is claimed from it."""
 CLOSE_S = 8.0
 """How long a holder may take to end its delegate; it ends the tree itself after five seconds."""
-END_GRACE_S = 2.0
-
-
-@dataclass(frozen=True, slots=True)
-class Give:
-    """Gateway → Session: put this into the inbox. Answered with ``Given``, or a refusal."""
-
-    send_id: str
-    op: str
-    entry: Mapping[str, Any] = field(repr=False)
-    shown: str | None = None
-    """What the journal may keep of it."""
-    chars: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Given:
-    """The answer: journalled, and in the inbox."""
-
-    number: int
-    repeated: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class StopSession:
-    """Gateway → Session: end it. Answered with True once that is journalled."""
-
-    cause: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,13 +71,12 @@ class _More:
 
 
 @dataclass(frozen=True, slots=True)
-class _Launched:
-    trouble: str | None = None
+class _Asker:
+    """Who waits for a fact to be journalled, and is refused where that would have to wait."""
 
-
-@dataclass(frozen=True, slots=True)
-class _Gone:
-    survivors: tuple[int, ...] = ()
+    port: ReplyPort
+    number: int | None = None
+    """The inbox entry that is withdrawn then."""
 
 
 class Session(Actor):
@@ -137,11 +101,9 @@ class Session(Actor):
         self._over = over
         self._tokens = 0
         self._pending: dict[int, Callable[[], None]] = {}
-        self._ports: dict[int, tuple[ReplyPort, int]] = {}
+        self._askers: dict[int, _Asker] = {}
         self._ids: dict[str, int] = {}
         self._given = record.given
-        self._holder: HolderRecord | None = None
-        self._asked_at = 0.0
         self._close_at: float | None = None
         self._turns = record.turns
         self._ending_all = False
@@ -152,6 +114,7 @@ class Session(Actor):
     def started(self) -> None:
         """Ask for a holder, or take up where an earlier actor or supervisor was."""
         self.folder = SessionFolder(self.services.home.session_dir(self.record.session_id))
+        self._holding = Holding(self.record.session_id, self.services, self.folder, self.handle)
         self._ids = self.folder.settle(self.record.given)
         kept = self.folder.read_json(READ) or {}
         offset, turns = kept.get("offset"), kept.get("turns")
@@ -164,35 +127,14 @@ class Session(Actor):
             attempt=self.record.attempt,
             cause=self.record.ending,
         )
-        self._asked_at = self.services.clock.now().mono
         if self._fresh:
             self._keep_meta()
-            self._launch()
+            self._holding.launch(self.record)
         self._look()
         if self.machine.cause is not None:
             self._close()
         self._read()
         self._schedule()
-
-    def _launch(self) -> None:
-        record, lane, home = self.record, self.services.lane(self.record.lane), self.services.home
-        road = self.services.road
-
-        def work() -> _Launched:
-            if lane is None:
-                return _Launched(f"no lane is called {record.lane}")
-            permit = look_again(self.folder, Asks.session(record, record.attempt), lane, home)
-            if isinstance(permit, Refused):
-                return _Launched(f"gate: {permit.message}")
-            try:
-                start_holder(self.folder.path, record.attempt, permit, road)
-            except HolderError as error:
-                return _Launched(str(error))
-            return _Launched()
-
-        in_background(
-            f"hold:{self.record.session_id}", self.handle, work, otherwise=_Launched("its holder could not start")
-        )
 
     def _schedule(self) -> None:
         self.services.clock.later(TICK_S, self.handle, _TickDue())
@@ -213,7 +155,7 @@ class Session(Actor):
             case Give():
                 self._give(message)
             case StopSession(cause=cause):
-                self._end_it(cause, self.query.port if isinstance(self.query, Query) else None)
+                self._end_it(cause, _Asker(self.query.port) if isinstance(self.query, Query) else None)
             case SessionNoticed():
                 self._read()
                 self._look()
@@ -223,10 +165,10 @@ class Session(Actor):
                 self._schedule()
             case _More():
                 self._read()
-            case _Launched(trouble=trouble):
+            case Launched(trouble=trouble):
                 if trouble is not None and self.folder.claim(self.record.attempt, {"by": "supervisor"}):
                     self._step(Over(trouble))
-            case _Gone(survivors=survivors):
+            case Gone(survivors=survivors):
                 if survivors:
                     log.error("%s: processes that would not end: %s", self.record.session_id, survivors)
                 self._read(last=True)
@@ -235,15 +177,12 @@ class Session(Actor):
                 pass  # the mark is for who comes next; this one goes on as its program lets it
             case FactsCommitted(token=token):
                 done = self._pending.pop(token, None)
-                self._ports.pop(token, None)
+                self._askers.pop(token, None)
                 if done is not None:
                     done()
             case FactsRefused(token=token, refusal=refusal):
                 self._pending.pop(token, None)
-                port, number = self._ports.pop(token)
-                self.folder.withdraw(number)
-                self._ids = {name: known for name, known in self._ids.items() if known != number}
-                port.set(refusal)
+                self._refuse(self._askers.pop(token), refusal)
             case _:
                 super().receive(message)
 
@@ -283,22 +222,32 @@ class Session(Actor):
             else:
                 message = "what was to be given could not be put into the session's inbox"
                 port.set(Refused(code=RefusalCode.STATE_UNWRITABLE, message=message, hint="osrc doctor"))
-            self._knock("look")
+            self._holding.look()
 
-        self._append([fact], promised, port=(port, number))
+        self._append([fact], promised, _Asker(port, number))
 
-    def _end_it(self, cause: str, port: ReplyPort | None) -> None:
+    def _refuse(self, asker: _Asker, refusal: Refused) -> None:
+        """Take back what can't be journalled now, and say so."""
+        if asker.number is not None:
+            self.folder.withdraw(asker.number)
+            if asker.number == self._given:
+                self._given -= 1  # or its holder would wait for it; one behind others is passed over there
+            self._ids = {name: known for name, known in self._ids.items() if known != asker.number}
+        asker.port.set(refusal)
+
+    def _end_it(self, cause: str, asker: _Asker | None) -> None:
         if self.machine.state.ended or self.machine.cause is not None:
-            if port is not None:
-                port.set(True)
+            if asker is not None:
+                asker.port.set(True)
             return
 
         def journalled() -> None:
-            self._step(StopAsked(cause))
-            if port is not None:
-                port.set(True)
+            if self.machine.cause is None:
+                self._step(StopAsked(cause))
+            if asker is not None:
+                asker.port.set(True)
 
-        self._append([SessionEnding(session_id=self.record.session_id, cause=cause)], journalled)
+        self._append([SessionEnding(session_id=self.record.session_id, cause=cause)], journalled, asker)
 
     # --- looking
 
@@ -307,44 +256,25 @@ class Session(Actor):
         if self.machine.state.ended or self.machine.end is not None:
             return
         attempt = self.record.attempt
-        if self._holder is None:
-            self._holder = self.folder.read_holder(attempt)
-            if self._holder is not None and not self._fresh:
-                self._recall(self._holder)
-            if self._holder is not None and self.record.holder != self._holder.holder:
-                known = self._holder
-                held = SessionHeld(
-                    session_id=self.record.session_id, attempt=attempt, holder=known.holder, delegate=known.delegate
-                )
-                self._append([held], lambda: self._knock("look"))
+        signed = self._holding.find(self.record, fresh=self._fresh)
+        if signed is not None and self.record.holder != signed.holder:
+            held = SessionHeld(
+                session_id=self.record.session_id, attempt=attempt, holder=signed.holder, delegate=signed.delegate
+            )
+            self._append([held], self._holding.look)
         if (over := self.folder.read_exit(attempt)) is not None:
             self._read()
             how = "it ended" if over.signal is None else f"it was ended by signal {over.signal}"
             self._step(Over(over.reason or how, over.code))
-        elif self._there():
+        elif self._holding.there(attempt):
             self._step(Present())
-        elif self.record.transport == "tmux" and still_runs(self._holder):
+        elif self.record.transport == "tmux" and self._holding.program_runs():
             self._step(Orphaned())
         else:
             self._step(Missing())
         if self._close_at is not None and self.services.clock.now().mono > self._close_at:
             self._close_at = None
             self._step(Over(self.machine.cause or "stopped on request"))
-
-    def _recall(self, holder: HolderRecord) -> None:
-        """Know again what an earlier supervisor's delegate must not be quoted with."""
-        lane = self.services.lane(self.record.lane)
-        if lane is not None:
-            recall(self.folder, lane, holder.delegate.pid if holder.delegate is not None else None)
-
-    def _there(self) -> bool:
-        """Whether somebody holds it, or is about to."""
-        process = self._holder.holder if self._holder is not None else self.folder.read_claim(self.record.attempt)
-        if process is not None:
-            return look(process.pid, process.started, process.boot_id) in ("running", "stopped")
-        waited_s = self.services.clock.now().mono - self._asked_at
-        # Nobody claimed it: once its time is over nobody else may, so that a late one gives nothing.
-        return waited_s < LAUNCH_S or not self.folder.claim(self.record.attempt, {"by": "supervisor"})
 
     def _read(self, *, last: bool = False) -> None:
         events, more = self._tail.more()
@@ -398,11 +328,11 @@ class Session(Actor):
             case Effect.CLOSE:
                 self._close()
             case Effect.END_TREE:
-                self._end_tree()
+                self._holding.end(self.record.attempt, self.machine.reason)
             case Effect.RECORD_END:
                 self._conclude()
             case Effect.LAUNCH:
-                self._launch()
+                self._holding.launch(self.record)
             case Effect.HOLD_AGAIN:
                 self._hold_again()
             case _:
@@ -414,34 +344,20 @@ class Session(Actor):
         log.warning("%s: its holder died, its program runs on: it is joined", self.record.session_id)
 
         def journalled() -> None:
-            self._holder, self._asked_at = None, self.services.clock.now().mono
+            self._holding.forget()
             try:
                 write_join(self.folder, attempt)
             except StateError as error:
                 self._step(Over(f"its holder died, and no other could be prepared: {error}"))
                 return
-            self._launch()
+            self._holding.launch(self.record)
 
         self._append([SessionLaunching(session_id=self.record.session_id, attempt=attempt)], journalled)
 
     def _close(self) -> None:
         self._close_at = self.services.clock.now().mono + CLOSE_S
-        if not knock(self._holder, "close", cause=self.machine.cause) and self._holder is None:
+        if not self._holding.close(self.machine.cause) and self._holding.known is None:
             self._close_at = self.services.clock.now().mono + TICK_S
-
-    def _end_tree(self) -> None:
-        held = self._holder
-        holder = held.holder if held is not None else self.folder.read_claim(self.record.attempt)
-        if holder is not None and holder.pid == os.getpid():
-            holder = None  # it was claimed from whoever never came
-        delegate = held.delegate if held is not None else None
-        session_id, attempt, reason = self.record.session_id, self.record.attempt, self.machine.reason
-        in_background(
-            f"end:{session_id}",
-            self.handle,
-            lambda: _Gone(closed(self.folder, attempt, reason, end_session(session_id, delegate, holder, END_GRACE_S))),
-            otherwise=_Gone(),
-        )
 
     def _conclude(self) -> None:
         machine = self.machine
@@ -465,17 +381,13 @@ class Session(Actor):
 
     # --- small things
 
-    def _knock(self, op: str) -> None:
-        knock(self._holder, op)
-
     def _append(
         self,
         facts: Sequence[Fact],
         done: Callable[[], None] | None = None,
-        *,
-        port: tuple[ReplyPort, int] | None = None,
+        asker: _Asker | None = None,
     ) -> None:
-        """Journal, then change the record, then do. With ``port`` it is refused where it would have to wait."""
+        """Journal, then change the record, then do. An ``asker`` is refused where it would have to wait."""
         self._tokens += 1
 
         def committed() -> None:
@@ -488,15 +400,15 @@ class Session(Actor):
                 done()
 
         self._pending[self._tokens] = committed
-        if port is not None:
-            self._ports[self._tokens] = port
+        if asker is not None:
+            self._askers[self._tokens] = asker
         append = Append(
             writer=self.name,
             epoch=self._epoch,
             facts=tuple(facts),
             to=self.handle,
             token=self._tokens,
-            may_wait=port is None,
+            may_wait=asker is None,
         )
         if not self.services.directory.tell("journal", append):
             log.warning("%s: the journal is being restarted", self.name)
@@ -506,13 +418,3 @@ class Session(Actor):
             self.folder.write_meta(self.record)
         except StateError as error:
             log.warning("%s: %s", self.record.session_id, error)
-
-
-def ended(record: SessionRecord) -> Refused:
-    """Return the refusal of what an ended session is asked for."""
-    state = record.state.value if record.state.ended else "being ended"
-    return Refused(
-        code=RefusalCode.SESSION_ENDED,
-        message=f"the session {record.name} is {state}" + (f" ({record.reason})" if record.reason else ""),
-        hint=f"osrc session relaunch {record.session_id}",
-    )

@@ -28,7 +28,9 @@ from ..messages.alarm import AlarmRecord, SinkTold
 from ..state.errors import StateError
 from ..state.files import read_private, write_private
 from ..state.heartbeat_file import Arming
+from ..state.processes import read_process
 from ..state.wake_event import event_id, line
+from .check_shell import SHELL, check_words
 
 CHILD = Path(__file__).with_name("wake_child.py")
 SPARE_S = 10.0
@@ -59,28 +61,35 @@ class Push:
 
 def command(push: Push) -> SinkTold:
     """Have the person's command run once for this push, now or before."""
-    order = {
-        "command": push.arming.wake or "",
-        "summary": push.record.summary,
-        "event": line(push.record),
-        "timeout_s": push.arming.wake_timeout_s,
-    }
     bound_s = push.arming.wake_timeout_s + SPARE_S
+    environ = environment(push)
     try:
+        words = wake_words(push.arming.wake or "", push.record.summary, environ)
+        order = {"argv": words, "event": line(push.record), "timeout_s": push.arming.wake_timeout_s}
         seen = _claimed(push.place)
         if seen is None or (not seen.started and not _alive(seen.pid)):
             Path(f"{push.place}.claim").unlink(missing_ok=True)
             write_private(f"{push.place}.json", json.dumps(order).encode())
-            _run([sys.executable, "-I", "-S", os.fspath(CHILD), os.fspath(push.place)], bound_s, environment(push))
+            isolation = ("-I", "-S") if sys.platform == "linux" else ("-I",)
+            _run([sys.executable, *isolation, os.fspath(CHILD), os.fspath(push.place)], bound_s, environ)
             seen = _claimed(push.place)
         if seen is not None and not seen.told:  # an earlier supervisor's process was faster, or is at it still
             _wait_for(seen.pid, bound_s)
             seen = _claimed(push.place)
-    except (OSError, StateError) as error:
+    except (OSError, StateError, ValueError) as error:
         return SinkTold(sink="command", result="failed", why=str(error)[:200])
     if seen is None:
         return SinkTold(sink="command", result="failed", why="its process did not begin")
     return SinkTold(sink="command", result=seen.result, why=seen.why)
+
+
+def wake_words(command: str, summary: str, env: Mapping[str, str], platform: str = sys.platform) -> list[str] | str:
+    """Return how the person's shell runs their wake command. Raises ValueError for one that can't be given whole.
+
+    A POSIX shell is given the summary as ``$1`` too; everywhere it is in ``OSRC_WAKE_EVENT`` and on stdin.
+    """
+    words = check_words(command, env, platform)
+    return [*words, "osrc-wake", summary] if words[0] == SHELL else words
 
 
 def environment(push: Push) -> dict[str, str]:
@@ -222,13 +231,8 @@ def _alive(pid: int) -> bool:
     """Whether a wake's process is there. A pid that is somebody else's by now costs a wait, never more."""
     if pid <= 0:
         return False
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        return True
-    return True
+    row = read_process(pid)
+    return row is not None and row.state != "Z"
 
 
 def _wait_for(pid: int, bound_s: float) -> None:

@@ -49,6 +49,10 @@ class Pane:
     title: str
 
 
+def _user() -> int:
+    return os.getuid() if hasattr(os, "getuid") else 0  # where there is no tmux either
+
+
 class Tmux:
     """One server, by its socket."""
 
@@ -64,7 +68,7 @@ class Tmux:
             return cls(server, environ)
         if server is None and environ.get("TMUX"):
             return cls(environ["TMUX"].split(",")[0], environ)
-        folder = os.path.join(environ.get("TMUX_TMPDIR") or "/tmp", f"tmux-{os.getuid()}")  # noqa: PTH118, S108 - tmux's own place
+        folder = os.path.join(environ.get("TMUX_TMPDIR") or "/tmp", f"tmux-{_user()}")  # noqa: PTH118, S108 - tmux's own place
         return cls(os.path.join(folder, server or "default"), environ)  # noqa: PTH118 - as above
 
     def run(self, *words: str, stdin: bytes | None = None) -> str:

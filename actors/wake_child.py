@@ -32,7 +32,7 @@ def main(push: str) -> int:
     _write(claim, f"taken {os.getpid()}")
     try:
         child = subprocess.Popen(
-            ["/bin/sh", "-c", order["command"], "osrc-wake", order["summary"]],
+            order["argv"],
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
@@ -60,12 +60,25 @@ def _wait(child: subprocess.Popen[bytes], event: bytes, timeout_s: float) -> str
             child.wait(timeout=max(0.0, until - time.monotonic()))
     if child.poll() is not None:
         return "given"
-    _signal(child.pid, signal.SIGTERM)
-    with contextlib.suppress(subprocess.TimeoutExpired):
-        child.wait(timeout=GRACE_S)
-    _signal(child.pid, signal.SIGKILL)
-    child.wait()
+    _end(child)
     return "late"
+
+
+def _end(child: subprocess.Popen[bytes]) -> None:
+    """End it with all that it started: its group, or where there are none its descendants."""
+    if not hasattr(os, "killpg"):
+        import psutil  # noqa: PLC0415 - there we are started so that it is found
+
+        for one in psutil.Process(child.pid).children(recursive=True):
+            with contextlib.suppress(psutil.Error):
+                one.kill()
+        child.kill()
+    else:
+        _signal(child.pid, signal.SIGTERM)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            child.wait(timeout=GRACE_S)
+        _signal(child.pid, signal.SIGKILL)
+    child.wait()
 
 
 def _signal(group: int, number: int) -> None:

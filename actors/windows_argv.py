@@ -8,6 +8,7 @@ npm makes for every CLI, is read by the command processor first, to which ``%`` 
 from __future__ import annotations
 
 import subprocess
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import PureWindowsPath
 
@@ -31,6 +32,11 @@ def comspec(env: Mapping[str, str]) -> str:
     """Return the command processor that an environment names, the usual one else. Names have no case there."""
     named = next((value for name, value in env.items() if name.upper() == "COMSPEC" and value.strip()), None)
     return named or "cmd.exe"
+
+
+def startable(argv: Sequence[str], env: Mapping[str, str]) -> Sequence[str] | str:
+    """Return what ``subprocess`` starts these words by, on the system that we are on. Raises ValueError, as below."""
+    return command_line(argv, comspec=comspec(env)) if sys.platform == "win32" else argv
 
 
 def find_program(name: str, path: str, pathext: str, is_file: Callable[[str], bool]) -> str | None:
@@ -58,7 +64,7 @@ def command_line(argv: Sequence[str], *, comspec: str, powershell: str = "powers
     if any("\0" in word for word in argv):
         raise ValueError("a word of the command holds a NUL")
     ending = PureWindowsPath(program).suffix.lower()
-    if ending in BATCH:
+    if is_batch(program):
         return _within(_batch_line(argv, comspec), BATCH_LIMIT, program)
     if ending == POWERSHELL:
         argv = (powershell, "-NoLogo", "-NoProfile", "-ExecutionPolicy", "Bypass", "-File", *argv)
@@ -70,12 +76,21 @@ def _batch_line(argv: Sequence[str], comspec: str) -> str:
 
     The outermost quotes are the ones that ``/c`` takes away when the line begins with one.
     """
+    return f'"{comspec}" /d /e:on /v:off /s /c "{batch_words(argv)}"'
+
+
+def is_batch(program: str) -> bool:
+    """Whether the command processor reads a program's words before the program does."""
+    return PureWindowsPath(program).suffix.lower() in BATCH
+
+
+def batch_words(argv: Sequence[str]) -> str:
+    """Return the part of such a line that starts a batch file. Raises ValueError for what it can't say."""
     if any("\n" in word or "\r" in word for word in argv):
         raise ValueError(f"{argv[0]} is a batch file: no word for it can hold a line break")
     if '"' in argv[0]:
         raise ValueError("the name of a program can't hold a quotation mark")
-    words = " ".join((f'"{_percent(argv[0])}"', *map(_batch_word, argv[1:])))
-    return f'"{comspec}" /d /e:on /v:off /s /c "{words}"'
+    return " ".join((f'"{_percent(argv[0])}"', *map(_batch_word, argv[1:])))
 
 
 def _batch_word(word: str) -> str:

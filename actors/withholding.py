@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping
 from ..lanes.contract import Lane, PrivateFile
 from ..lanes.credentials import Config, named_in, withheld
 from ..lanes.grants import MCP_FILE
+from ..messages.paths import home_of
 from ..state import flags
 from ..state.settings import Settings
 
@@ -53,7 +54,7 @@ def said_of(held: tuple[str, ...]) -> tuple[str, ...]:
 def _text(config: Config, environment: Mapping[str, str]) -> str:
     """Return a configuration's text; nothing where there is none. No pipe is waited for."""
     folder = environment.get(config.moved_by) if config.moved_by else None
-    home = environment.get("HOME") or "/"
+    home = home_of(environment)
     path = f"{folder or config.folder.replace('~', home, 1)}/{config.file}"
     try:
         descriptor = os.open(path, flags.READ)

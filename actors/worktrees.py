@@ -72,6 +72,16 @@ class Held:
     """What could not be done or seen."""
 
 
+NO_REPOSITORY_HINT = "git init, or --no-worktree"
+
+
+def needs_repository(refused: Refused) -> Refused:
+    """Return a refusal for what can't do without work trees: not the hint to leave them away."""
+    if refused.hint != NO_REPOSITORY_HINT:
+        return refused
+    return refused.model_copy(update={"hint": "git init, and commit what is there; osrc fanout needs no repository"})
+
+
 def plan_worktree(cwd: str, job_id: str, base: str) -> Planned | Refused:
     """Return the tree that a job would get, or why there can't be one. Changes nothing."""
     try:
@@ -84,7 +94,7 @@ def _planned(cwd: str, job_id: str, base: str) -> Planned | Refused:  # noqa: PL
     seen = ask_git(cwd, ("rev-parse", "--is-bare-repository", "--is-inside-git-dir"))
     if seen.code != 0:
         if b"not a git repository" in seen.err:
-            return _refused(f"{printable(cwd)} is in no git repository", "git init, or --no-worktree")
+            return _refused(f"{printable(cwd)} is in no git repository", NO_REPOSITORY_HINT)
         return _refused(seen.complaint)
     bare, inside = seen.out.split()
     if b"true" in (bare, inside):

@@ -29,6 +29,8 @@ _LOG_TAIL = 64 * 1024
 
 _DETACHED = getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0) | getattr(subprocess, "CREATE_NO_WINDOW", 0)
 """On Windows: out of reach of this terminal's Ctrl-C, on a console that nobody sees."""
+_LEAVE_JOB = getattr(subprocess, "CREATE_BREAKAWAY_FROM_JOB", 0)
+"""And out of the job object that we may be in, a delegate's or a terminal's: it would end a supervisor with itself."""
 
 
 LEFT_S = 2.0
@@ -137,19 +139,27 @@ def _spawn(root: str, log: str) -> subprocess.Popen[bytes]:
     except OSError as error:
         raise CannotDetachError(f"{log} can't be used: {error.strerror}") from None
     try:
-        return subprocess.Popen(  # a session of its own: it must outlive this terminal
-            # -P: the folder it starts in is no place to import from.
-            [sys.executable, "-P", "-m", "outsourcerer.actors.daemon", "--home", root],
-            stdin=subprocess.DEVNULL,
-            stdout=descriptor,
-            stderr=descriptor,
-            cwd="/",
-            env=_environment(),
-            start_new_session=True,
-            creationflags=_DETACHED,
-        )
+        return _begin(root, descriptor, _DETACHED | _LEAVE_JOB)
+    except PermissionError:
+        if not _LEAVE_JOB:
+            raise
+        return _begin(root, descriptor, _DETACHED)  # that job object lets nobody out
     finally:
         os.close(descriptor)
+
+
+def _begin(root: str, output: int, flags: int) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(  # a session of its own: it must outlive this terminal
+        # -P: the folder it starts in is no place to import from.
+        [sys.executable, "-P", "-m", "outsourcerer.actors.daemon", "--home", root],
+        stdin=subprocess.DEVNULL,
+        stdout=output,
+        stderr=output,
+        cwd="/",
+        env=_environment(),
+        start_new_session=True,
+        creationflags=flags,
+    )
 
 
 def _environment() -> dict[str, str]:

@@ -13,23 +13,29 @@ Job = dict[str, Any]
 
 def newest(reach: Reach, *, state: str | None, limit: int) -> tuple[list[Job], int]:
     """Return the newest jobs and how many were left out. ``limit`` 0 is no limit."""
-    selection = {"select": "all", "state": state, "limit": limit}
-    reply = _ask(reach, selection)
+    jobs, omitted, _ = newest_and_loops(reach, state=state, limit=limit)
+    return jobs, omitted
+
+
+def newest_and_loops(reach: Reach, *, state: str | None, limit: int) -> tuple[list[Job], int, list[dict[str, Any]]]:
+    """Return the same, and the loops that have not ended, in brief; of one state there are none."""
+    reply = _ask(reach, {"select": "all", "state": state, "limit": limit})
     if reply is not None:
-        return reply
-    return _Files(reach.root).newest(state, limit)
+        return list(reply.get("jobs", ())), int(reply.get("omitted", 0)), list(reply.get("loops", ()))
+    files = _Files(reach.root)
+    return *files.newest(state, limit), files.loops() if state is None else []
 
 
 def named(reach: Reach, tokens: tuple[str, ...]) -> list[Job]:
     """Return the jobs that ids, prefixes or labels name. Raises CliError for one that is unknown or ambiguous."""
     reply = _ask(reach, {"select": "ids", "ids": list(tokens)})
     if reply is not None:
-        return reply[0]
+        return list(reply.get("jobs", ()))
     files = _Files(reach.root)
     return [files.one(token) for token in tokens]
 
 
-def _ask(reach: Reach, selection: dict[str, Any]) -> tuple[list[Job], int] | None:
+def _ask(reach: Reach, selection: dict[str, Any]) -> dict[str, Any] | None:
     """Return the supervisor's answer, or None when none runs or it left in the middle."""
     channel = reach.running()
     if channel is None:
@@ -38,7 +44,7 @@ def _ask(reach: Reach, selection: dict[str, Any]) -> tuple[list[Job], int] | Non
         for reply in channel.exchange({"kind": "view.jobs", "selection": selection}):
             if reply.get("kind") == "refused":
                 raise from_refusal(reply)
-            return list(reply.get("jobs", ())), int(reply.get("omitted", 0))
+            return reply
     except SupervisorLostError:
         reach.drop()
     return None
@@ -56,6 +62,16 @@ class _Files:
             return [], 0
         records, omitted = self._reader().jobs(state=state, limit=limit)
         return self._views(records), omitted
+
+    def loops(self) -> list[dict[str, Any]]:
+        """Return the loops that have not ended: nobody looks after them while no supervisor runs."""
+        if not self._is_there():
+            return []
+        import time  # noqa: PLC0415 - beside its only use
+
+        from ..state.loops_reader import running  # noqa: PLC0415 - not on the warm path
+
+        return list(running(self._reader(), time.time()))
 
     def one(self, token: str) -> Job:
         found = self._reader().resolve(token) if self._is_there() else []

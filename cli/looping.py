@@ -60,12 +60,18 @@ def start(  # noqa: PLR0913, PLR0917 - the parts of a request
     reply = loops.start(reach, request, dry_run=flags["dry_run"])
     if reply.get("kind") == "loop_planned":
         return _planned(options, reply)
+    told(options, reply)
+    return followed(options, reach, dict(reply["loop"]), detached=flags["detached"])
+
+
+def told(options: Globals, reply: dict[str, Any]) -> None:
+    """Say what leaves this machine, for each lane that may be used, and how the first one works."""
     plan = reply.get("plan")
-    if plan and (leaves := disclosure(plan, short=options.quiet)):
-        say(leaves)
+    for one in reply.get("plans") or ([plan] if plan else []):
+        if leaves := disclosure(one, short=options.quiet):
+            say(leaves)
     if plan and not options.quiet:
         say(banner(plan))
-    return followed(options, reach, dict(reply["loop"]), detached=flags["detached"])
 
 
 def _planned(options: Globals, reply: dict[str, Any]) -> int:

@@ -38,7 +38,7 @@ def registry(home: Home) -> Registry:
 
 
 def lane(lanes: Registry, name: str) -> Lane:
-    """Return one lane by its name or a synonym of it. Raises CliError where there is none."""
+    """Return one lane by its name or a synonym of it. Raises CliError where there is none, or its file is faulty."""
     from ..lanes.catalog.providers import SYNONYMS  # noqa: PLC0415 - beside its only use
 
     found = lanes.get(name)
@@ -46,7 +46,8 @@ def lane(lanes: Registry, name: str) -> Lane:
         known = SYNONYMS.get(name.lower())
         again = lanes.get(known) if known else found
         if isinstance(again, Refused):
-            raise CliError(str(found.code), found.message, found.hint)
+            bad = next((one for one in lanes.problems if f"/{name}.toml:" in one.message), found)
+            raise CliError(str(bad.code), bad.message, bad.hint)
         return again
     return found
 

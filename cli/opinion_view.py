@@ -1,21 +1,22 @@
-"""What ``osrc second-opinion`` prints: the answer on stdout, who agreed and who did not beside it."""
+"""Staying with a question until it is decided, and printing it: the answer on stdout, who agreed beside it."""
 
 from __future__ import annotations
 
+import json
+import os
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from . import exit_codes
-from .crewing import model_of
-from .looking import Job
+from . import exit_codes, loops
+from .errors import CliError
+from .interrupts import LostTerminalError, code_of
+from .loops import Loop
 from .options import Globals
-from .output import answer_json, answer_untrusted, say
-from .render.lines import words_for
+from .output import answer, answer_json, answer_untrusted, flush, say
+from .place import open_regular
+from .reach import Reach
+from .render.loop import LoopDisplay
 from .render.plain import one_line
-
-if TYPE_CHECKING:
-    from ..lanes.advice.contracts import Contract
-    from ..lanes.advice.opinions import Ruling, Tally
 
 _EXITS: Mapping[str, int] = {
     "consensus": exit_codes.DONE,
@@ -29,135 +30,94 @@ _EXITS: Mapping[str, int] = {
 }
 """What a question came to → the exit code."""
 _SHOWN = 400
+_LIMIT = 64 * 1024 * 1024
 
 
-class View:
-    """What is known of one question so far. ``outcome`` is a key of the table above."""
+def staying(options: Globals, reach: Reach, found: Loop, *, detached: bool) -> int:
+    """Wait until a question is decided and print it, or print its id and leave; return the exit code.
 
-    def __init__(self, group_id: str, tally: Tally, jobs: Sequence[Job], answers: Sequence[str]) -> None:
-        """Begin with what was decided for free."""
-        self.group_id = group_id
-        self.tally = tally
-        self.jobs = jobs
-        self.answers = answers
-        self.outcome: str = tally.outcome if tally.outcome != "open" else "undecided"
-        self.why = tally.why
-        self.hint: str | None = None
-        self.answer = answers[tally.winner] if tally.winner is not None else None
-        self.judge: dict[str, Any] | None = None
-
-    def undecided(self, why: str, hint: str | None) -> None:
-        """Keep why no judge ruled; what was decided without one stands."""
-        self.hint = hint
-        self.why = f"{self.why}; {why}" if self.why else why
-
-    def ruled(self, job: Job, ruling: Ruling | None, contract: Contract | None) -> None:
-        """Take a judge's ruling in. One that gives no answer of its own stands for the answer it chose."""
-        self.judge = {
-            "job_id": job.get("job_id"),
-            "model": job.get("model_observed") or job.get("model"),
-            "lane": job.get("lane"),
-            "state": job.get("state"),
-            "choice": None,
-        }
-        if ruling is None:
-            state = str(job.get("state"))
-            how = "it gave no ruling" if state in ("done", "done?") else f"it ended {state}: {words_for(state)}"
-            self.undecided(f"the judge decided nothing: {how}", f"osrc logs {job.get('job_id')}")
-            return
-        chosen = ruling.choice if isinstance(ruling.choice, int) else None
-        self.judge["choice"] = ruling.choice if chosen is None else self.jobs[chosen].get("job_id")
-        own = ruling.answer if _usable(ruling.answer, contract) else ""
-        if chosen is None and not own:
-            self.undecided(
-                "the judge chose none and gave no answer that can be used", f"osrc result {job.get('job_id')}"
-            )
-            return
-        self.outcome = "adjudicated"
-        self.answer = own or self.answers[chosen or 0]
-        said = {"both": "both mean the same", "none": "none of them is right"}
-        self.why = f"{model_of(job)} decided: " + (
-            said[str(ruling.choice)] if chosen is None else f"{model_of(self.jobs[chosen])} is right"
-        )
-
-    def stands_for(self, place: int) -> bool:
-        """Whether a member's answer is the one that stands."""
-        if self.judge is not None and self.outcome == "adjudicated":
-            return self.judge["choice"] in (self.jobs[place].get("job_id"), "both")
-        return place in self.tally.agreeing
+    Ctrl-C cancels it. When the terminal is lost it goes on.
+    """
+    loop_id = str(found["loop_id"])
+    if detached:
+        if options.json:
+            answer_json(found)
+        else:
+            answer(loop_id)
+            flush()
+        if not options.quiet:
+            say(f"its answer: osrc second-opinion resume {loop_id}")
+        if reach.in_process:
+            say("without a supervisor it is decided by this command: leave it running")
+            loops.wait_for(reach, loop_id, None, lambda _loop: None)
+        reach.close()
+        return exit_codes.DONE
+    display, code = LoopDisplay(quiet=options.quiet or options.json), 0
+    try:
+        found = loops.wait_for(reach, loop_id, None, display.show)
+    except LostTerminalError:
+        say(f"terminal lost: it goes on: osrc second-opinion resume {loop_id}")
+        raise
+    except KeyboardInterrupt as stopped:
+        code = code_of(stopped)
+        say("cancelling... (Ctrl-C again: leave it to end by itself)")
+        loops.cancel(reach, loop_id)
+        found = loops.wait_for(reach, loop_id, None, display.show)
+    finally:
+        reach.close()
+    if found["state"] == "canceled":
+        say(f"canceled: osrc second-opinion resume {loop_id} goes on")
+        return code or exit_codes.INTERRUPTED
+    return code or show(options, verdict_of(found))
 
 
-def _usable(text: str, contract: Contract | None) -> bool:
-    from ..lanes.advice.answers import fault_of  # noqa: PLC0415 - after a ruling
-    from ..lanes.advice.contracts import kept  # noqa: PLC0415 - as above
+def verdict_of(found: Loop) -> dict[str, Any]:
+    """Return what a question came to, as it is kept (``actors/loop_opinion.py``). Raises CliError."""
+    path = f"{found['folder']}/verdict.json"
+    try:
+        with os.fdopen(open_regular(path), "rb") as file:
+            verdict = json.loads(file.read(_LIMIT))
+    except (OSError, ValueError):
+        verdict = None
+    if not isinstance(verdict, dict) or verdict.get("outcome") not in _EXITS:
+        reason = found.get("reason") or "nothing is kept of what it came to"
+        raise CliError("no_result", f"{found['loop_id']}: {reason}", f"osrc loop status {found['loop_id']}")
+    return verdict
 
-    return fault_of(text) is None and (contract is None or kept(contract, text))
 
-
-def facts(view: View) -> dict[str, Any]:
+def facts(verdict: Mapping[str, Any]) -> dict[str, Any]:
     """Return what a question came to, as ``--json`` has it."""
-    rows = _rows(view)
-    return {
-        "group_id": view.group_id,
-        "outcome": view.outcome,
-        "answer": view.answer,
-        "why": view.why,
-        "members": rows,
-        "dissent": [row["job_id"] for row in rows if row["fault"] is None and not row["agrees"]],
-        "judge": view.judge,
-    }
+    return {key: value for key, value in verdict.items() if key != "hint"}
 
 
-def show(options: Globals, view: View) -> int:
+def show(options: Globals, verdict: Mapping[str, Any]) -> int:
     """Print what a question came to; return the exit code."""
+    rows, code = list(verdict["members"]), _EXITS[str(verdict["outcome"])]
     if options.json:
-        answer_json(facts(view))
-        return _EXITS[view.outcome]
-    rows = _rows(view)
-    if view.answer is not None:
-        answer_untrusted(view.answer.encode())
+        answer_json(facts(verdict))
+        return code
+    if verdict["answer"] is not None:
+        answer_untrusted(str(verdict["answer"]).encode())
     else:
         for row in rows:
             text = row["answer"] or f"(no answer: {row['fault']})"
             answer_untrusted(f"--- {row['label']} ({row['who']})\n{text}\n".encode())
-    _beside(options, view, rows)
-    return _EXITS[view.outcome]
+    _beside(options, verdict, rows)
+    return code
 
 
-def _rows(view: View) -> list[dict[str, Any]]:
-    lost = dict(view.tally.unusable)
-    return [_row(view, place, lost.get(place)) for place in range(len(view.jobs))]
-
-
-def _row(view: View, place: int, fault: str | None) -> dict[str, Any]:
-    job = view.jobs[place]
-    state = str(job.get("state"))
-    if fault is not None and state not in ("done", "done?"):
-        fault = f"its job ended {state}" + (f" ({one_line(str(job['reason']), 100)})" if job.get("reason") else "")
-    return {
-        "job_id": job.get("job_id"),
-        "label": job.get("label"),
-        "who": model_of(job),
-        "model": job.get("model_observed") or job.get("model"),
-        "lane": job.get("lane"),
-        "state": state,
-        "answer": view.answers[place] or None,
-        "fault": fault,
-        "agrees": fault is None and view.stands_for(place),
-    }
-
-
-def _beside(options: Globals, view: View, rows: Sequence[Mapping[str, Any]]) -> None:
+def _beside(options: Globals, verdict: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> None:
     if not options.quiet:
-        say(f"{view.outcome.replace('_', ' ')}: {one_line(view.why, 500)}")
+        say(f"{str(verdict['outcome']).replace('_', ' ')}: {one_line(str(verdict['why']), 500)}")
         for row in rows:
-            say(f"  {row['who']}: {row['fault'] or ('agrees' if row['agrees'] else _dissent(view, row))}")
-        say(f"all answers: osrc fanout collect {view.group_id}")
-    if view.hint:
-        say(f"  try: {view.hint}")
+            said = row["fault"] or ("agrees" if row["agrees"] else _dissent(verdict, row))
+            say(f"  {one_line(str(row['who']), 100)}: {one_line(said, _SHOWN + 40)}")
+        say(f"all answers: osrc loop status {verdict['opinion_id']} names their jobs (osrc result JOB)")
+    if verdict["hint"]:
+        say(f"  try: {one_line(str(verdict['hint']), 300)}")
 
 
-def _dissent(view: View, row: Mapping[str, Any]) -> str:
-    if view.answer is None:
+def _dissent(verdict: Mapping[str, Any], row: Mapping[str, Any]) -> str:
+    if verdict["answer"] is None:
         return "says otherwise"
     return f"says otherwise: {one_line(str(row['answer']), _SHOWN)}"

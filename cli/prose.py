@@ -121,7 +121,8 @@ def _replace(path: str, data: bytes, before: os.stat_result) -> None:
         with os.fdopen(descriptor, "wb") as file:
             file.write(data)
             file.flush()
-            os.fchmod(file.fileno(), stat.S_IMODE(before.st_mode))
+            if hasattr(os, "fchmod"):
+                os.fchmod(file.fileno(), stat.S_IMODE(before.st_mode))
             os.fsync(file.fileno())
         os.replace(temporary, path)  # noqa: PTH105 - as above
     except BaseException:

@@ -21,9 +21,9 @@ from .sessions import Session, is_named, live, named
 
 ID_CHARACTERS = 15
 """So much of an id (its date and time) is one where another word may be meant: 2 is an option's number."""
-STEERED_S = 60.0
-"""How long a steering may take until it is seen. A terminal's dialog may take 30 s to be seen to close, or not to
-(``actors/transports/conduct.py``)."""
+STEERED_S = 90.0
+"""How long a steering may take until it is seen. In a terminal a command may take 20 s to be shown, and a dialog
+30 s to be seen to close (``actors/transports/conduct.py``)."""
 READY_S = 180.0
 """How long a program may take until it is up (opencode 1.18 needs 15 s on a machine that does nothing else)."""
 

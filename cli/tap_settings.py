@@ -15,6 +15,8 @@ from .settings_text import member, members, whole, with_member, with_value, with
 
 PROGRAM = "statusline.py"
 KEY = "statusLine"
+LONGEST = 120_000
+"""Bytes of a command: no system takes more in one word than 128 KiB."""
 
 
 def command(python: str, program: str, home: str, own: str | None) -> str:
@@ -32,10 +34,13 @@ def within(text: object) -> list[str] | None:
     try:
         words = shlex.split(text)
         begin = words.index("then") + 4
-        found = words[begin : words.index(";", begin)]
     except ValueError:
         return None
-    return found if 2 <= len(found) <= 3 and found[0].endswith(PROGRAM) else None
+    for count in (2, 3):  # the person's own may be a lone semicolon
+        found, after = words[begin : begin + count], words[begin + count : begin + count + 2]
+        if after == [";", "else"] and found[0].endswith(PROGRAM):
+            return found
+    return None
 
 
 def own_command(settings: Mapping[str, Any]) -> str | None:
@@ -66,7 +71,10 @@ def installed(text: str, python: str, program: str, home: str) -> str:
 
     Raises ValueError, a sentence, for a text that is no JSON object, and like ``own_command``.
     """
-    ours = _quoted(command(python, program, home, own_command(whole(text))))
+    words = command(python, program, home, own_command(whole(text)))
+    if len(words.encode(errors="replace")) > LONGEST:
+        raise ValueError(f"its {KEY} is too long to be run within another command")
+    ours = _quoted(words)
     line = member(members(text), KEY)
     if line is None:
         return with_member(text, KEY, f'{{"type": "command", "command": {ours}}}')

@@ -15,6 +15,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 WORDS = 1000
+LINES, LINE = 2000, 2000
+"""So many lines of a script are read, and so many characters of each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +33,8 @@ class Parts:
     """Files of which a program takes one: a new one stands in for the one that was there."""
     shadows: tuple[str, ...] = ()
     """Files that would be run instead of the check's own program if they were there."""
+    scripts: tuple[str, ...] = ()
+    """Those of the words that a shell runs, which may run others in turn."""
 
 
 _MAKE = ("Makefile", "makefile", "GNUmakefile")
@@ -75,14 +79,17 @@ _PUNCTUATION = frozenset("();<>|&")
 _TESTLIKE = re.compile(r"(?:^|[/._-])(?:tests?|specs?|checks?|verify|expected|goldens?|fixtures?|conftest)(?:$|[/._-])")
 
 
-def parts_of(command: str) -> Parts:
+def parts_of(command: str, *, nested: bool = False) -> Parts:
     """Return what a command consists of, as far as it tells. Any text is taken.
+
+    ``nested``: it is a line of a script, whose programs may well be what the work is about.
 
     A file that is merely named in it (``grep -q done notes.md``) is what the work is about, and not its judge: only
     what is run as a script, and what is called a test, counts.
     """
     words = _words(command)
     kept: dict[str, None] = {}
+    scripts: dict[str, None] = {}
     programs: set[str] = set()
     place = script = True
     for word in words:
@@ -92,17 +99,46 @@ def parts_of(command: str) -> Parts:
         name = word.rpartition("/")[2]
         if place and "=" in word.partition("/")[0]:
             continue
-        if place or script:
+        if (script and not place) or (place and not nested):
             kept[word] = None
+        if (script and not place) or word.endswith(_SCRIPTS):
+            scripts[word] = None
         programs.add(name)
         script = (place and name in _SHELLS) or (script and word.startswith("-") and not place)
         place = place and name in _BEFORE
-        if _TESTLIKE.search(word) or word.startswith("./") or word.endswith(_SCRIPTS):
+        if _TESTLIKE.search(word) or (word.startswith("./") and not nested) or word.endswith(_SCRIPTS):
             kept[word] = None
     files = tuple(file for program in sorted(programs) for file in _FILES.get(program, ()))
     patterns = tuple(dict.fromkeys(name for program in sorted(programs) for name in _PATTERNS.get(program, ())))
     instead = tuple(group for group in (_MAKE, _JUST) if set(group) <= set(files))
-    return Parts(tuple(kept), files, patterns, instead, _shadows(words))
+    direct = [word for word in kept if word.startswith("./") and not nested]
+    return Parts(tuple(kept), files, patterns, instead, _shadows(words), (*scripts, *direct))
+
+
+def script_parts(text: str) -> Parts:
+    """Return what a shell script consists of besides itself: what it sources, has a shell run, or calls a test.
+
+    A word that begins with an expansion (``$HERE/lib.sh``, ``$(dirname "$0")/lib.sh``) is taken without it.
+    """
+    found = [parts_of(line[:LINE], nested=True) for line in text.splitlines()[:LINES] if not line.startswith("#")]
+
+    def joined(name: str) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(_unexpanded(word) for one in found for word in getattr(one, name)))
+
+    return Parts(joined("words"), joined("files"), joined("patterns"), (), joined("shadows"), joined("scripts"))
+
+
+def _unexpanded(word: str) -> str:
+    """Return a word without the expansion that it begins with.
+
+    >>> [_unexpanded(word) for word in ("$HERE/a/b.sh", "$(dirname $0)/lib.sh", "${D}/x.sh", "a/$B.sh")]
+    ['a/b.sh', 'lib.sh', 'x.sh', 'a/$B.sh']
+    """
+    if not word.startswith("$"):
+        return word
+    after = max(word.rfind(")"), word.rfind("}"))
+    rest = word[after + 1 :] if after >= 0 else word.partition("/")[2]
+    return rest.lstrip("/")
 
 
 def _shadows(words: list[str]) -> tuple[str, ...]:

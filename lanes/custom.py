@@ -24,7 +24,7 @@ from functools import partial
 from pathlib import PurePath
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
 
 from ..messages.refusals import RefusalCode, Refused
 from ..messages.sentences import what_is_wrong
@@ -63,6 +63,16 @@ _NAME = re.compile(r"[a-z][a-z0-9_-]{0,63}")
 _PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
 
 Word = Annotated[str, StringConstraints(min_length=1, max_length=4096, pattern=r"^[^\x00]*$")]
+
+
+def _one_line(text: str) -> str:
+    """Return words that are shown to people as they are. Raises ValueError for what would be more than one line."""
+    if not text.isprintable():
+        raise ValueError("is shown as it is: one line of printable characters, no control sequence")
+    return text
+
+
+Line = Annotated[str, StringConstraints(min_length=1, max_length=500), AfterValidator(_one_line)]
 Variable = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*\*?$")]
 Argv = tuple[Word | tuple[Word, ...], ...]
 
@@ -87,9 +97,9 @@ class BillingRow(_Table):
     """Who pays."""
 
     kind: Literal["free", "plan", "metered", "unknown"] = "unknown"
-    pool: Word | None = None
-    words: Word | None = None
-    plan: Word | None = None
+    pool: Line | None = None
+    words: Line | None = None
+    plan: Line | None = None
 
 
 _COST_WORDS = {
@@ -115,16 +125,16 @@ class LaneFile(_Table):
 
     argv: Annotated[Argv, Field(min_length=1)]
     verbs: Annotated[dict[Verb, VerbRow], Field(min_length=1)]
-    summary: Word = "A lane declared by its user."
-    homepage: str = ""
-    install: Word | None = None
+    summary: Line = "A lane declared by its user."
+    homepage: Line | None = None
+    install: Line | None = None
     stdin: Literal["prompt", "none"] = "prompt"
     output: Literal["text", "osrc-jsonl", "claude-stream-json", "codex-jsonl", "acp"] = "text"
     streamed: bool = True
     agentic: bool = True
     scaffold: bool = True
     local: bool = False
-    model: Word | None = None
+    model: Line | None = None
     tier: Tier = Tier.MID
     effort: EffortSupport = EffortSupport.ADVISORY
     wall: Wall = Wall.OWN
@@ -194,7 +204,7 @@ def _lane(name: str, row: LaneFile, source: str) -> Lane:
         provider=name,
         vehicle=PurePath(program).name if binary else name,
         summary=row.summary,
-        homepage=row.homepage,
+        homepage=row.homepage or "",
         install=_install(row),
         binary=binary,
         version_argv=row.version_argv,

@@ -26,7 +26,7 @@ from ..messages.lane_events import (
     UsageMetered,
     UsageReported,
 )
-from . import markers
+from . import failures, markers
 
 KEPT_RETRIES = 32
 KEPT_NAMES = 8
@@ -58,6 +58,8 @@ class Evidence:
     retries: int = 0
     retry_statuses: tuple[int, ...] = ()
     """HTTP statuses of the last retries since the model was last heard."""
+    retrying: FailureKind | None = None
+    """Why the last of them was; None: there was none since, or nobody knows."""
     last_text: str | None = None
     """The last whole message."""
     spoken_chars: int = 0
@@ -107,6 +109,7 @@ def fold(evidence: Evidence, event: LaneEvent) -> Evidence:  # noqa: C901, PLR09
                 evidence,
                 initialised=True,
                 retry_statuses=(),
+                retrying=None,
                 spoken_chars=evidence.spoken_chars + len(event.text),
                 last_text=evidence.last_text if event.partial else event.text,
             )
@@ -129,7 +132,10 @@ def fold(evidence: Evidence, event: LaneEvent) -> Evidence:  # noqa: C901, PLR09
             # A connection that broke may have been paid for up to there; an HTTP error was not.
             lost = evidence.generations_lost or event.status is None
             retries = evidence.retries + 1
-            return replace(evidence, retries=retries, retry_statuses=statuses[-KEPT_RETRIES:], generations_lost=lost)
+            kept = statuses[-KEPT_RETRIES:]
+            return replace(
+                evidence, retries=retries, retry_statuses=kept, retrying=why_retrying(event), generations_lost=lost
+            )
         case UsageReported():
             by_model = tuple(event.by_model.items()) or evidence.by_model
             cash = evidence.cash_usd if event.cash_usd is None else event.cash_usd
@@ -147,6 +153,12 @@ def fold(evidence: Evidence, event: LaneEvent) -> Evidence:  # noqa: C901, PLR09
             return replace(evidence, limit=event)
         case Unrecognised():
             return replace(evidence, unrecognised=evidence.unrecognised + event.count)
+
+
+def why_retrying(event: Retrying) -> FailureKind | None:
+    """Return why a CLI tries its provider again: as its lane says, by the HTTP status, by its words; else None."""
+    told = event.failure or failures.by_status(event.status)
+    return told or (failures.by_words(event.message) if event.message else None)
 
 
 def hopeless(evidence: Evidence) -> FailureKind | None:
@@ -168,9 +180,9 @@ def refused(evidence: Evidence) -> FailureKind | None:
 
 
 def _heard(evidence: Evidence) -> Evidence:
-    if evidence.initialised and not evidence.retry_statuses:
+    if evidence.initialised and not evidence.retry_statuses and evidence.retrying is None:
         return evidence
-    return replace(evidence, initialised=True, retry_statuses=())
+    return replace(evidence, initialised=True, retry_statuses=(), retrying=None)
 
 
 def _called(evidence: Evidence, event: ToolCalled) -> Evidence:

@@ -30,7 +30,10 @@ from .text import ANSWER_CAP, ending_kind
 from .values import EXCERPT_CHARS, MESSAGE_CHARS, TARGET_CHARS, as_count, as_number, as_text, as_word, clip
 
 _KINDS = {kind.value: kind for kind in ToolKind}
-_FAILURES = {kind.value: kind for kind in FailureKind}
+FAILURES = {kind.value: kind for kind in FailureKind if kind is not FailureKind.NONE}
+"""What an ``end`` that is not ok may give as its ``failure``."""
+
+_WORD_CHARS = 40
 
 
 class OsrcParser(JsonLinesParser):
@@ -137,18 +140,18 @@ class OsrcParser(JsonLinesParser):
 
     def _end(self, item: Mapping[str, Any], events: list[LaneEvent]) -> None:
         ok = item.get("ok") is True
-        word = item.get("failure")
-        named = _FAILURES.get(word) if isinstance(word, str) else None
-        failure = FailureKind.NONE if ok else named or FailureKind.TASK
-        if not ok and failure is FailureKind.NONE:
-            failure = FailureKind.TASK
+        word, message = item.get("failure"), as_text(item.get("message"), MESSAGE_CHARS)
+        named = FAILURES.get(word) if isinstance(word, str) else None
+        if not ok and named is None and word is not None:
+            told = f"its end's failure {clip(str(word), _WORD_CHARS)!a} is none of {', '.join(FAILURES)}"
+            message = clip(f"{message} ({told})" if message else told, MESSAGE_CHARS)
         text = as_text(item.get("text"))
         self.end_turn(
             TurnEnded(
                 ok=ok,
                 text=self._said() if text is None else text,
-                failure=failure,
-                message=as_text(item.get("message"), MESSAGE_CHARS),
+                failure=FailureKind.NONE if ok else named or FailureKind.TASK,
+                message=message,
                 until=as_number(item.get("until")),
             ),
             events,

@@ -212,6 +212,9 @@ def _watched(case: Case) -> Verdict:
     if state is JobState.FAILED and kind is not None:
         return _verdict(case, state, kind.value, f"{FAILURE_WORDS[kind]}, and its retries were not waited for")
     reason = case.watchdog.reason if case.watchdog is not None else None
+    if state is JobState.WEDGED and case.evidence.retrying is FailureKind.TRANSPORT and not case.own_final:
+        lost = FailureKind.TRANSPORT  # the last that was heard of it; nothing came after
+        return _verdict(case, JobState.FAILED, lost.value, f"{FAILURE_WORDS[lost]}, though it tried again: {reason}")
     return _verdict(case, state, state.value, reason)
 
 

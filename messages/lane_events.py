@@ -123,6 +123,8 @@ class Retrying(Observation):
     status: int | None = None
     delay_s: float | None = None
     message: str | None = None
+    failure: FailureKind | None = None
+    """Why, where the lane knows; else its status and words tell."""
 
 
 class LimitWindow(Observation):

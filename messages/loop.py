@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from pydantic import Field, StringConstraints
 
 from .base import Message, Observation
-from .job import Identity, JobId, JobRequest, ModelName
+from .job import Identity, JobId, JobRequest, Label, LaneName, ModelName
 from .session import SessionId
 from .vocabulary import Verb
 
@@ -36,6 +36,8 @@ class Shape(StrEnum):
     """A writer and a judge with a rubric, until its bar is reached."""
     COUNCIL = "council"
     """Models debate to a plan; once it is launched, a builder loops on the check, and an advisor compares."""
+    OPINION = "opinion"
+    """Several answer one question; what they agree on stands, else a judge rules (``osrc second-opinion``)."""
 
 
 class LoopEnd(StrEnum):
@@ -60,6 +62,9 @@ class Role(StrEnum):
     DEBATE = "debate"
     DECIDE = "decide"
     ADVISE = "advise"
+    ANSWER = "answer"
+    COMPARE = "compare"
+    RULE = "rule"
 
 
 class LoopLimits(Message):
@@ -73,6 +78,14 @@ class LoopLimits(Message):
     """Most cash, measured or estimated."""
     plan_percent: Percent | None = None
     """No lap is begun once so much of the fullest window of the plan that laps spend is used."""
+
+
+class Seat(Message):
+    """One who is asked for an opinion. Of model and lane at least one is named."""
+
+    label: Label
+    model: ModelName | None = None
+    lane: LaneName | None = None
 
 
 class LoopTerms(Message):
@@ -112,6 +125,14 @@ class LoopTerms(Message):
     """sweep: so many rounds in a row that find nothing new are the end."""
     rounds: Annotated[int, Field(ge=1, le=10)] = 2
     """council: rounds of debate."""
+    seats: Annotated[tuple[Seat, ...], Field(max_length=12)] = ()
+    """opinion: who is asked."""
+    spares: Annotated[int, Field(ge=0, le=4)] = 0
+    """opinion: so many of them, the last ones, only where the others gave fewer than two answers."""
+    contract: Annotated[str, Field(max_length=2000)] | None = None
+    """opinion: what an answer looks like (``lanes/advice/contracts.py``)."""
+    judging: Literal["differ", "always", "never"] = "differ"
+    """opinion: when a judge looks; ``judge`` None: the strongest model here that was not asked."""
 
 
 class LoopRequest(Message):
@@ -145,7 +166,9 @@ class LoopStep(Observation):
     session_id: SessionId | None = None
     """The session that it is a turn of, where it is no job."""
     attempt: int | None = None
-    """Which launch of that session's program had the turn."""
+    """Which launch of that session's program had the turn; None where what was sent did not reach it."""
+    conversation: str | None = None
+    """The conversation that got what was sent, by its CLI's own id; None where it did not, or names none."""
     turns: int | None = None
     """How many turns of it were over with this one."""
     began: float
@@ -180,9 +203,9 @@ class LoopStep(Observation):
     score: float | None = None
     """A judge's, of 100; None where it gave none."""
     found: int | None = None
-    """sweep: findings that were new; None where the answer was none."""
+    """sweep: findings that were new; None where the answer was none. opinion: answers that it gave: 1 or 0."""
     agrees: bool | None = None
-    """An advisor's word: whether the work is what was planned; None where it gave none."""
+    """An advisor's word: whether the work is what was planned; None where it gave none. A judge's: whether it ruled."""
 
 
 class LoopRecord(Observation):
@@ -195,6 +218,8 @@ class LoopRecord(Observation):
     verb: Verb
     cwd: str
     """The folder that it was asked for in."""
+    real: str | None = None
+    """What that was without links: one that leads elsewhere later is not worked in."""
     model: str | None = None
     lane: str | None = None
     worktree: bool = False

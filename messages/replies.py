@@ -74,6 +74,8 @@ class JobViews(Observation):
     kind: Literal["job_views"] = "job_views"
     jobs: tuple[JobObject, ...]
     omitted: int = 0
+    loops: tuple[dict[str, Any], ...] = ()
+    """Loops and questions that have not ended, in brief (``state/loop_views.py``); where all jobs were asked for."""
 
 
 SessionObject = dict[str, Any]
@@ -162,6 +164,8 @@ class LoopIsAccepted(Observation):
     loop: LoopObject
     plan: Plan | None = None
     """Of its first kind of job; None where it had been taken before."""
+    plans: tuple[Plan, ...] = ()
+    """One of each lane that it may use, the first one's first."""
 
 
 class LoopPlanned(Observation):

@@ -15,57 +15,26 @@ check of what was paid for costs nothing and is still made.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 from ..messages.loop import LoopEnd, LoopRecord, LoopStep, Role, Shape
-
-DONE = frozenset({"done", "done?"})
-BLOCKED = frozenset({"blocked", "permission-blocked"})
-PASSED, NOT_RUN, CANCELED, REFUSED = "passed", "not_run", "canceled", "refused"
-INTERRUPTED = "interrupted"
-TRIES = 2
-"""So many in a row that came to nothing (a job that failed, a judge without a word) are the end."""
-AGAIN = "osrc loop resume {loop}"
-
-
-@dataclass(frozen=True, slots=True)
-class Act:
-    """Ask for a job."""
-
-    role: Role
-    lap: int
-    who: int = 0
-    round: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Grade:
-    """Run the check on what a lap left; lap 0 is before anything was done."""
-
-    lap: int
-
-
-@dataclass(frozen=True, slots=True)
-class Wait:
-    """Steps that were begun have not ended. ``stop``: their end was asked for."""
-
-    steps: tuple[LoopStep, ...] = ()
-    stop: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class End:
-    """It is over."""
-
-    end: LoopEnd
-    reason: str
-    hint: str | None = None
-
-
-Next = Act | Grade | End | Wait
-
-TOGETHER = frozenset({Role.DEBATE})
-"""Roles of which several are at work at the same time, where each says its own and changes nothing."""
+from .loop_moves import (
+    AGAIN,
+    BLOCKED,
+    CANCELED,
+    DONE,
+    INTERRUPTED,
+    NOT_RUN,
+    PASSED,
+    REFUSED,
+    TOGETHER,
+    TRIES,
+    Act,
+    End,
+    Grade,
+    Next,
+    Wait,
+)
+from .opinion_machine import opinion
 
 
 class EndedLoop(Exception):  # noqa: N818 - named for what it is
@@ -429,5 +398,6 @@ _SHAPES: Mapping[Shape, Callable[[LoopRecord], Next]] = {
     Shape.SWEEP: _sweep,
     Shape.OPTIMIZE: _optimize,
     Shape.COUNCIL: _council,
+    Shape.OPINION: opinion,
 }
 """Shape → what comes next in it, bounds left aside."""

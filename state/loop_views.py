@@ -69,7 +69,7 @@ def loop_object(loop: Mapping[str, Any], root: str, now: float) -> dict[str, Any
         "cost": _cost(steps),
         "now": _now(steps),
         "last_failure": _failure(steps),
-        "best": _best(steps),
+        "best": _best(steps, folder),
         "findings": sum(int(step.get("found") or 0) for step in steps) if shape == "sweep" else None,
         "findings_path": f"{folder}/findings.txt" if shape == "sweep" else None,
         "plan_path": f"{folder}/plan.md" if shape == "council" else None,
@@ -79,6 +79,19 @@ def loop_object(loop: Mapping[str, Any], root: str, now: float) -> dict[str, Any
         "ended": loop.get("ended"),
         "folder": folder,
         "steps": [{key: step.get(key) for key in _STEP} for step in steps],
+    }
+
+
+def brief(loop: Mapping[str, Any], now: float) -> dict[str, Any]:
+    """Return what a list of what is alive says of a loop."""
+    steps = [dict(step) for step in loop.get("steps") or ()]
+    return {
+        "loop_id": loop.get("loop_id"),
+        "label": loop.get("label"),
+        "shape": dict(loop.get("terms") or {}).get("shape"),
+        "state": "canceling" if loop.get("cancel_requested") else "running",
+        "elapsed_s": round(spent(loop, now), 3),
+        "now": _now(steps),
     }
 
 
@@ -112,7 +125,7 @@ def _now(steps: list[dict[str, Any]]) -> dict[str, Any] | None:
 def _failure(steps: list[dict[str, Any]]) -> str | None:
     """Return the last thing that went wrong, unless the last check passed."""
     for step in reversed(steps):
-        if step.get("ended") is None:
+        if step.get("ended") is None or step.get("role") == "compare":
             continue
         if step.get("state") not in _FINE:
             return str(step.get("detail") or step.get("state"))
@@ -121,14 +134,15 @@ def _failure(steps: list[dict[str, Any]]) -> str | None:
     return None
 
 
-def _best(steps: list[dict[str, Any]]) -> dict[str, Any] | None:
-    """Return the answer that a judge thought best; None where none was judged."""
+def _best(steps: list[dict[str, Any]], folder: str) -> dict[str, Any] | None:
+    """Return the answer that a judge thought best; None where none was judged. A session's is a file of the loop's."""
     scored = [step for step in steps if isinstance(step.get("score"), int | float)]
     if not scored:
         return None
     top = max(scored, key=lambda step: (step["score"], -int(step.get("lap") or 0)))
     written = next((step for step in steps if step.get("role") == "write" and step.get("lap") == top.get("lap")), {})
-    return {"lap": top.get("lap"), "score": top["score"], "job_id": written.get("job_id")}
+    path = f"{folder}/answer-{written['number']}.md" if written.get("session_id") else None
+    return {"lap": top.get("lap"), "score": top["score"], "job_id": written.get("job_id"), "path": path}
 
 
 def _unused(terms: Mapping[str, Any], steps: list[dict[str, Any]]) -> list[str]:

@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 from .loop_records import Record, fold
+from .loop_views import brief
 from .reader import CANDIDATES, Reader
 
 MOST_FACTS = 100_000
@@ -34,6 +35,12 @@ def live_loops(reader: Reader) -> list[str]:
         else:
             live[str(loop_id)] = None
     return list(live)
+
+
+def running(reader: Reader, now: float) -> tuple[dict[str, Any], ...]:
+    """Return every loop that has not ended, in brief. ``now`` is epoch seconds."""
+    found = (loop(reader, loop_id) for loop_id in live_loops(reader))
+    return tuple(brief(one, now) for one in found if one is not None)
 
 
 def resolve_loop(reader: Reader, token: str) -> list[Record]:

@@ -21,7 +21,8 @@ def protected_by(folder: str, places: Iterable[str], user_home: str) -> str | No
 
 
 def _forms(path: str) -> tuple[str, str]:
-    return os.path.normpath(path), os.path.realpath(path)
+    # Case says nothing where the system says so.
+    return os.path.normcase(os.path.normpath(path)), os.path.normcase(os.path.realpath(path))
 
 
 def _within(folder: str, place: str) -> bool:

@@ -13,7 +13,7 @@ import logging
 import os
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from ...messages.vocabulary import Verb
@@ -58,8 +58,7 @@ async def _run(options: argparse.Namespace, prompt: str, emitter: Emitter) -> in
             loop.create_task(session.cancel())  # noqa: RUF006 - the loop ends with the turn that it ends
             loop.call_later(CANCEL_S, turn.cancel)
 
-    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-        loop.add_signal_handler(number, stop, number)
+    _heed(loop, stop)
     try:
         agent = await Agent.start(options.agent)
     except AgentMissingError as error:
@@ -89,6 +88,18 @@ async def _run(options: argparse.Namespace, prompt: str, emitter: Emitter) -> in
         await session.close()
         await agent.end()
     return 128 + stopped[0] if stopped else 0 if ok else 1
+
+
+def _heed(loop: asyncio.AbstractEventLoop, stop: Callable[[int], None]) -> None:
+    """Have ``stop`` called in the loop for each signal that asks us to end, where there are any."""
+    for name in ("SIGTERM", "SIGINT", "SIGHUP"):
+        if not hasattr(signal, name):
+            continue
+        number = int(getattr(signal, name))
+        try:
+            loop.add_signal_handler(number, stop, number)
+        except NotImplementedError:  # Windows' loops
+            signal.signal(number, lambda seen, _frame: loop.call_soon_threadsafe(stop, seen))
 
 
 if __name__ == "__main__":

@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import sys
 from collections.abc import Sequence
 
 from ...lanes.framing import clean_line
 from ...messages.job import Identity
 from ...state.identity import identify
 from ..tree import JOB_VARIABLE, end_tree
+from ..windows_argv import batch_words, is_batch
 
 LEAVE_S = 2.0
 """How long an agent may take to leave once its stdin is closed. Two of nine never do (seen 2026-11-30)."""
@@ -21,6 +23,15 @@ ERR_TAIL = 2048
 
 class AgentMissingError(Exception):
     """The agent's program can't be started."""
+
+
+async def _started(command: Sequence[str]) -> asyncio.subprocess.Process:
+    """Start it with pipes. Raises OSError, ValueError."""
+    pipe = asyncio.subprocess.PIPE
+    if sys.platform == "win32" and is_batch(command[0]):
+        # asyncio quotes words as a C program reads them; a batch file's are read by the command processor before.
+        return await asyncio.create_subprocess_shell(batch_words(command), stdin=pipe, stdout=pipe, stderr=pipe)
+    return await asyncio.create_subprocess_exec(*command, stdin=pipe, stdout=pipe, stderr=pipe)
 
 
 class Agent:
@@ -41,9 +52,7 @@ class Agent:
     async def start(cls, command: Sequence[str]) -> Agent:
         """Start the agent in this folder and environment. Raises AgentMissingError."""
         try:
-            process = await asyncio.create_subprocess_exec(
-                *command, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
-            )
+            process = await _started(command)
         except (OSError, ValueError) as error:
             reason = error.strerror if isinstance(error, OSError) else str(error)
             raise AgentMissingError(f"{command[0]} can't be started: {reason}") from None

@@ -15,6 +15,7 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 
+from ..windows_argv import startable
 from .anthropic_server import AnthropicServer, Upstream
 from .emit import Emitter
 
@@ -55,6 +56,8 @@ def main(argv: Sequence[str], environ: Mapping[str, str]) -> int:
 
 
 def _become(command: Sequence[str], environ: Mapping[str, str]) -> int:
+    if sys.platform == "win32":
+        return _run(command, environ)  # there nothing becomes another program: its starter would see us end
     try:
         os.execve(command[0], list(command), dict(environ))  # noqa: S606 - no shell is wanted
     except OSError as error:
@@ -68,6 +71,8 @@ def _missing(command: Sequence[str], error: OSError) -> int:
 
 def _run(command: Sequence[str], environ: Mapping[str, str]) -> int:
     """Run the CLI on our own stdin, stdout and stderr; and pass signals on. What it leaves behind, the shim ends."""
+    if sys.platform == "win32":
+        return _run_plainly(command, environ)
     # Blocked while there is nobody to pass them to: none may be lost between the start and the handlers.
     passed = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
     signal.pthread_sigmask(signal.SIG_BLOCK, passed)
@@ -80,6 +85,17 @@ def _run(command: Sequence[str], environ: Mapping[str, str]) -> int:
     signal.pthread_sigmask(signal.SIG_UNBLOCK, passed)
     code = process.wait()
     return code if code >= 0 else 128 - code
+
+
+def _run_plainly(command: Sequence[str], environ: Mapping[str, str]) -> int:
+    """The same where there are no signals to pass on: whoever ends us ends all that is in our job object."""
+    try:
+        return subprocess.run(startable(command, environ), env=dict(environ), check=False).returncode
+    except OSError as error:
+        return _missing(command, error)
+    except ValueError as error:
+        sys.stderr.write(f"{error}\n")
+        return 127
 
 
 def _unblocked() -> None:

@@ -8,11 +8,10 @@ from __future__ import annotations
 import contextlib
 import os
 import subprocess
-import sys
 from collections.abc import Callable
 
 from ...state.flags import CLOEXEC, NOFOLLOW
-from ..windows_argv import APART, command_line, comspec
+from ..windows_argv import APART, startable
 from .engine import EngineError, Loop, Stage
 
 EXIT_LOOK_S = 0.2
@@ -102,7 +101,7 @@ def started(stage: Stage) -> subprocess.Popen[bytes]:
     )
     try:
         return subprocess.Popen(
-            argv if sys.platform != "win32" else command_line(argv, comspec=comspec(launch["env"])),
+            startable(argv, launch["env"]),
             cwd=launch["cwd"],
             env=dict(launch["env"]),
             stdin=subprocess.PIPE,

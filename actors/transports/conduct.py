@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Protocol
 
 from ...lanes.screens.answering import ALWAYS, KEYS, NEGATIVE, Answering, AnswerPolicy, choose, press
 from ...lanes.screens.delivery import Action, Delivery, Look, Policy, Send, advance, belated, typed
-from ...lanes.screens.model import Menu, ScreenState, State
+from ...lanes.screens.model import Composer, Menu, ScreenState, State
 from ...lanes.screens.picking import Picking, operate
 from ...lanes.screens.rules import Picker, ScreenRules
 from .engine import SessionEvent
@@ -50,6 +50,8 @@ class Pace:
     ask_s: float = 0.2
     """How long a dialog must have stood unchanged until it counts."""
     close_s: float = 30.0
+    ready_s: float = 10.0
+    """How long a composer that may give way to a first question must have stood until it counts."""
 
     @classmethod
     def of(cls, options: Mapping[str, Any]) -> Pace:
@@ -118,6 +120,11 @@ class Conduct:
         self._keyboard = keyboard
         self._emit = emit
         self._job: _Job | None = None
+        self._aside: _Job | None = None
+        """A send that a dialog came upon: it goes on when that is answered."""
+        self._unready_since: float | None = None
+        self._left: tuple[str, float] = ("", 0.0)
+        """The menu of ours that Escape was pressed in, and until when it may still stand there."""
         self._next: tuple[int, str] | None = None
         self._late: Send | None = None
         """The last send, while its turn was not seen to start: it may be seen yet."""
@@ -143,8 +150,8 @@ class Conduct:
         return self._job.text if self._job is not None and self._job.send is not None else None
 
     def send(self, number: int, text: str) -> None:
-        """Give it a text; an answer whose dialog is not yet seen to have closed is let come to its end first."""
-        if self._job is not None and self._job.answer is not None:
+        """Give it a text; an answer or an interruption that is not yet seen to be through comes to its end first."""
+        if self._job is not None and (self._job.answer is not None or self._job.kind == "interrupt"):
             self._next = (number, text)
         elif self._free(number):
             self._late = None
@@ -157,7 +164,7 @@ class Conduct:
             self._deliver(number, "refused", "that question is not open any more")
         elif menu is None:
             self._deliver(number, "refused", "no dialog with a choice is seen")
-        elif self._free(number):
+        elif self._free_to_answer(number):
             option = choose(menu, self._settled.choices.get(choice, choice))
             if isinstance(option, str):
                 self._deliver(number, "refused", option)
@@ -170,6 +177,7 @@ class Conduct:
             self._deliver(number, "refused", "its keys are not known for this version")
             return
         self._late = None
+        self._resume()
         if self._job is not None and self._job.kind == "send":
             self._deliver(self._job.number, "failed", "interrupted")
             self._job = None
@@ -199,26 +207,52 @@ class Conduct:
         self._deliver(number, "refused", f"not while a {self._job.kind} is under way")
         return False
 
+    def _free_to_answer(self, number: int) -> bool:
+        """Whether a dialog can be answered: one that came upon a send has to be, or the send never ends."""
+        if self._job is not None and self._job.send is not None:
+            self._aside, self._job = self._job, None
+        return self._free(number)
+
+    def _resume(self) -> None:
+        """Go on with the send that was put aside."""
+        if self._job is None and self._aside is not None:
+            self._job, self._aside = self._aside, None
+            assert self._job.send is not None  # noqa: S101 - only a send is put aside
+            self._job.send = replace(self._job.send, since=None)
+
     # --- what is seen
 
     def look(self, look: Look) -> None:
         """Take a look into account: tell what changed, press what comes next."""
+        look = self._ready(look)
         self.found = look.state
         job = self._job
         if job is not None:
             self._work(job, look)
         elif self._late is not None:
             self._look_again(self._late, look)
+        self._resume()
         if self._job is None and self._next is not None:
             (number, text), self._next = self._next, None
             self.send(number, text)
         self._observe(look)
 
+    def _ready(self, look: Look) -> Look:
+        """A composer that might give way to a question counts once it has stood for long."""
+        found = look.state
+        if found.state is not State.STARTING or found.composer is not Composer.EMPTY:
+            self._unready_since = None
+            return look
+        self._unready_since = look.now if self._unready_since is None else self._unready_since
+        stood = look.now - self._unready_since >= self.pace.ready_s
+        return replace(look, state=replace(found, state=State.IDLE)) if stood else look
+
     def exited(self) -> None:
         """The program has ended: what was under way fails."""
-        if self._job is not None:
-            self._deliver(self._job.number, "failed", "the program has exited")
-            self._job = None
+        for job in (self._job, self._aside):
+            if job is not None:
+                self._deliver(job.number, "failed", "the program has exited")
+        self._job = self._aside = None
         if self._next is not None:
             self._deliver(self._next[0], "failed", "the program has exited")
             self._next = None
@@ -273,6 +307,8 @@ class Conduct:
             self._keyboard.type(typed(text, bracketed=self._keyboard.bracketed))
         if key is not None:
             self._keyboard.type(self.rules.clear if key == "clear" else KEYS.get(key, key))
+        if key == "escape" and look.state.menu is not None:
+            self._left = (look.state.menu.fingerprint, look.now + self.pace.close_s)
         if job.pick.ended:
             if job.pick.done:
                 self._emit({"type": "switched", job.kind: job.value})
@@ -313,7 +349,8 @@ class Conduct:
         )
         if look.now - settled.since < needed_s:
             return
-        if our_own and state in {State.MENU, State.UNKNOWN}:
+        leaving = bool(menu) and menu == self._left[0] and look.now < self._left[1]
+        if leaving or (our_own and state in {State.MENU, State.UNKNOWN}):
             return  # what we opened ourselves asks nobody
         if state is State.IDLE and self._job is not None and self._job.send is not None and not self.turn_running:
             needed_s = 0.0

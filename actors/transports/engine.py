@@ -114,7 +114,10 @@ class Engine(Protocol):
     """The delegate's process, once it was started."""
 
     def start(self) -> None:
-        """Start the delegate. Raises EngineError."""
+        """Start the delegate. Raises EngineError.
+
+        The holder says ``starting`` after it: that the delegate is up is told from the loop, never from in here.
+        """
         ...
 
     def send(self, number: int, text: str) -> None:

@@ -21,10 +21,9 @@ import os
 import queue
 import threading
 from collections.abc import Mapping, Sequence
-from pathlib import PureWindowsPath
 from typing import Any
 
-from ..windows_argv import BATCH
+from ..windows_argv import is_batch
 from .engine import EngineError
 
 START_S = 60.0
@@ -127,7 +126,7 @@ class WindowsProcess:
 
 def demand_sayable(argv: Sequence[str]) -> None:
     """Raise EngineError for words that wexpect would not give unchanged."""
-    batch = PureWindowsPath(argv[0]).suffix.lower() in BATCH
+    batch = is_batch(argv[0])
     for word in argv:
         wrong = _MEANT.intersection(word) or (batch and _MEANT_BY_BATCH.intersection(word))
         if wrong or not word or word.endswith("\\"):

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
+from ...messages.paths import home_of
 from .record_copilot import CopilotRecord
 from .records import ClaudeRecord, Record
 
 
 def record_for(cli: str, env: Mapping[str, str], pid: int, conversation: str | None) -> Record | None:
     """Return it, or None. ``conversation`` is the id that was said when it was started."""
-    home = env.get("HOME") or env.get("USERPROFILE") or "/"
+    home = home_of(env)
     if cli == "claude":
         return ClaudeRecord(env.get("CLAUDE_CONFIG_DIR") or os.path.join(home, ".claude"), pid)
     if cli == "copilot" and conversation and conversation.replace("-", "").isalnum():

@@ -6,12 +6,11 @@ import contextlib
 import os
 import signal
 import subprocess
-import sys
 import threading
 from collections.abc import Callable, Mapping
 from typing import Protocol
 
-from ..windows_argv import APART, command_line, comspec
+from ..windows_argv import APART, startable
 from .engine import Loop
 
 _LIMIT = 64 * 1024
@@ -122,7 +121,7 @@ class VersionAskedPlainly:
         said = b""
         with contextlib.suppress(OSError, ValueError, subprocess.SubprocessError):
             done = subprocess.run(
-                words if sys.platform != "win32" else command_line(words, comspec=comspec(env)),
+                startable(words, env),
                 env=env,
                 stdin=subprocess.DEVNULL,
                 capture_output=True,

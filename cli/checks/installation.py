@@ -13,6 +13,7 @@ from pathlib import Path
 from ... import __version__
 from ...state.errors import printable
 from ...state.home import Home
+from ..commands.mcp import what_is_missing
 from .finding import Finding
 
 OLDEST = (3, 11)
@@ -30,6 +31,8 @@ def install(_home: Home) -> Iterator[Finding]:
     if told is not None and told != __version__:
         words = f"the installation says version {told}, the code is {__version__}"
         yield Finding("install", "warn", words, "pip install -e . (or install it again)")
+    if (missing := what_is_missing()) is not None:
+        yield Finding("install", "note", *missing)
     yield from _copies(os.environ.get("PATH", ""))
     yield from _plugins(_claude())
 

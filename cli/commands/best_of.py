@@ -36,6 +36,7 @@ _WINS = ("passed", "unchecked")
 @click.option("--check", metavar="CMD", help="The command whose exit status says whether a try is good.")
 @click.option("--check-timeout", type=Duration(days=1), default=_CHECK_S, metavar="S", help="Its time (300 s).")
 @click.option("--may-change-check", is_flag=True, help="Also a try that changes what the check consists of may win.")
+@click.option("--allow-green", is_flag=True, help="Begin although the check passes already.")
 @click.option("--judge", metavar="M", help="The model that chooses among the good ones.")
 @click.option("--rubric", metavar="FILE", help="What it judges by (without --judge: the strongest model here does).")
 @click.option("--resume", metavar="GID", help="Go on with the judging of tries that were begun before.")
@@ -46,7 +47,8 @@ _WINS = ("passed", "unchecked")
 def best_of(options: Globals, /, words: tuple[str, ...], **flags: Any) -> int:  # noqa: ANN401 - click's values
     """Have one task done N times (2 to 7), each in its own work tree, and name the best.
 
-    -m A,B,C hands the tries to several models in turn. A try that fails the --check can't win. Of several that can,
+    -m A,B,C hands the tries to several models in turn. The check runs first on the commit that all begin at, and is to
+    fail there (--allow-green: it may pass). A try that fails the --check can't win. Of several that can,
     the --judge chooses, who is shown the changes as data; without one, the smallest change wins. The branch of the
     winner is on stdout; nothing is merged, and the others' work trees stay for a look.
 
@@ -82,7 +84,7 @@ def begin(options: Globals, reach: Reach, number: int, task: str, flags: dict[st
     reach.channel()  # it makes the state home
     group_id = new_group_id()
     folder = groups.folder_for(reach, group_id, None)
-    terms = {key: flags[key] for key in ("check", "judge", "may_change_check")} | {
+    terms = {key: flags[key] for key in ("check", "judge", "may_change_check", "allow_green")} | {
         "check_timeout_s": flags["check_timeout"]
     }
     judged = bool(flags["judge"] or flags["rubric"])
@@ -99,6 +101,8 @@ def begin(options: Globals, reach: Reach, number: int, task: str, flags: dict[st
         return folder, record
     common["environment"] = environment(OSRC_WORKTREE_BASE=record["base"])  # all of them begin at one commit
     keep_tries(folder, record)  # first: tries that nobody could judge must not run
+    if record["check"]:
+        _look_at_check(options, folder, record)
     try:
         crewing.take_group(reach, common, made, number, group_id)
     except CliError:
@@ -107,6 +111,22 @@ def begin(options: Globals, reach: Reach, number: int, task: str, flags: dict[st
     if not options.quiet:
         say(f"{group_id}: {number} tries; osrc best-of --resume {group_id} goes on if this command ends")
     return folder, record
+
+
+def _look_at_check(options: Globals, folder: str, record: dict[str, Any]) -> None:
+    """Run the check where all tries begin, before anything is spent. Raises CliError where it would tell nothing."""
+    from ...actors.best_of import begin_check  # noqa: PLC0415 - it loads the whole product
+
+    if not options.quiet:
+        say(f"the check on {record['base'][:12]} first: {one_line(str(record['check']), 200)}")
+    try:
+        refused = begin_check(folder, record, os.environ)
+    except KeyboardInterrupt:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    if refused is not None:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise from_refusal(refused.model_dump())
 
 
 def _planned(options: Globals, record: dict[str, Any], labels: list[str]) -> None:

@@ -12,6 +12,7 @@ from ..following import terminal
 from ..groups import PREFIX, Group
 from ..looking import Job, named
 from ..options import Command, Globals
+from ..other_ids import ask_its_own, is_other, kind_of
 from ..output import answer, answer_json
 from ..reach import Reach
 from ..render.group import counts
@@ -21,12 +22,16 @@ from ..render.plain import one_line
 @click.command(cls=Command)
 @click.argument("ids", metavar="ID...", nargs=-1, required=True, shell_complete=complete_either)
 @click.option("--now", is_flag=True, help="Do not leave them time to clean up.")
-@click.pass_obj
-def cancel(options: Globals, ids: tuple[str, ...], now: bool) -> int:
+@click.pass_context
+def cancel(context: click.Context, /, ids: tuple[str, ...], now: bool) -> int:
     """End jobs and every process they started. Harmless for a job that has ended.
 
-    Of a group (fanout-...) every member is ended. Returns once the request is recorded; osrc wait ID waits for the end.
+    Of a group (fanout-...) every member is ended; alone, ID may also be that of a loop or a question. Returns once the
+    request is recorded; osrc wait ID waits for the end.
     """
+    if any(kind_of(word) == "loop" for word in ids) and is_other(ids):
+        return ask_its_own(context, "cancel", ids[0])
+    options = context.ensure_object(Globals)
     reach = Reach(options)
     jobs, found = _meant(reach, ids)
     if not all(map(terminal, jobs)):

@@ -8,6 +8,7 @@ import time
 
 import click
 
+from ...messages.paths import home_of
 from .. import exit_codes
 from ..fleet import Fleet, Row, chosen, shown
 from ..options import Command, Duration, Globals, Group, Whole
@@ -66,7 +67,7 @@ def show(options: Globals, selector: str) -> None:
     if options.json:
         answer_json({**row, "last_words": {"untrusted": True, "lines": lines}})
         return
-    answer("\n".join(session_page(row, lines, os.environ.get("HOME") or "/")))
+    answer("\n".join(session_page(row, lines, home_of(os.environ))))
 
 
 @fleet.command("name", cls=Command)
@@ -146,7 +147,7 @@ def _frame(options: Globals, rows: list[Row], told: dict[str, str]) -> None:
         answer_json({"sessions": rows})
     elif is_terminal(sys.stdout):
         width, height = terminal_width(1), terminal_height()
-        lines = fleet_table(rows, home=os.environ.get("HOME") or "/", width=width, colour=may_colour(sys.stdout))
+        lines = fleet_table(rows, home=home_of(os.environ), width=width, colour=may_colour(sys.stdout))
         waiting = sum(bool(row.get("needs_you")) for row in rows)
         title = f"{time.strftime('%H:%M:%S')}  {len(rows)} sessions, {waiting} need you"
         answer("\x1b[H\x1b[2J" + "\n".join([title, *lines[: max(2, height - 2)]]), styled=True)
@@ -167,7 +168,7 @@ def _ls(options: Globals, *, everything: bool, states: tuple[str, ...], include_
     visible = [row for row in rows if include_self or row.get("self") is not True]
     if visible:
         width = terminal_width(1) if is_terminal(sys.stdout) else None
-        home = os.environ.get("HOME") or "/"
+        home = home_of(os.environ)
         answer("\n".join(fleet_table(visible, home=home, width=width, colour=may_colour(sys.stdout))), styled=True)
     if not options.quiet:
         _said(rows, visible, omitted, notes)

@@ -13,6 +13,7 @@ from ..errors import TimeLimitError
 from ..following import follow, terminal
 from ..looking import Job, named
 from ..options import Command, Duration, Globals
+from ..other_ids import ask_its_own, is_other
 from ..output import answer, answer_json, flush, may_colour, output_width, say
 from ..preferences import number
 from ..reach import Reach
@@ -24,12 +25,17 @@ from ..render.table import job_table
 @click.command(cls=Command)
 @click.argument("job_id", metavar="ID", shell_complete=complete_job)
 @click.option("--for", "bound", metavar="S", type=Duration(zero=True), help="Watch no longer than this.")
-@click.pass_obj
-def watch(options: Globals, job_id: str, bound: float | None) -> int:
+@click.pass_context
+def watch(context: click.Context, /, job_id: str, bound: float | None) -> int:
     """Show a job's life: a line at each change, and a digest now and then, until it has ended.
+
+    ID may also be that of a loop, a question, or a group of jobs, which is waited for with a line at each step.
 
     The exit code tells how it ended; 124 when the time was up first. Ctrl-C stops the watching, not the job.
     """
+    if is_other((job_id,)):
+        return ask_its_own(context, "wait", job_id, bound=bound)
+    options = context.ensure_object(Globals)
     reach = Reach(options)
     deadline = None if bound is None else time.monotonic() + bound
     job = named(reach, (job_id,))[0]
@@ -92,13 +98,18 @@ class _Teller:
 @click.argument("ids", metavar="ID...", nargs=-1, required=True, shell_complete=complete_job)
 @click.option("--any", "any_one", is_flag=True, help="Until the first of them has ended.")
 @click.option("--for", "bound", metavar="S", type=Duration(zero=True), help="Wait no longer than this; 0 is one check.")
-@click.pass_obj
-def wait(options: Globals, ids: tuple[str, ...], any_one: bool, bound: float | None) -> int:
+@click.pass_context
+def wait(context: click.Context, /, ids: tuple[str, ...], any_one: bool, bound: float | None) -> int:
     """Wait for jobs to end, then print them as status does.
+
+    Alone, ID may be that of a loop, a question, or a group of jobs: its state is printed then.
 
     The exit code is the job's (0 done, 2 done?, 3 blocked, 1 failed ...), the gravest of several, or 124
     when the time was up first. Ctrl-C stops the waiting, not the jobs.
     """
+    if is_other(ids):
+        return ask_its_own(context, "wait", ids[0], bound=bound)
+    options = context.ensure_object(Globals)
     reach = Reach(options)
     deadline = None if bound is None else time.monotonic() + bound
     jobs = named(reach, ids)

@@ -179,7 +179,8 @@ def _asked(  # noqa: PLR0913, PLR0917 - what it is about
         _keep(reach, row.model_dump())
     if isinstance(answered, Refused):
         raise from_refusal(answered.model_dump())
-    cost = {"cash_usd": answered.usd, "measured": answered.usd is not None}
+    told = row.spent == "measured"  # a price that can't be true is none
+    cost = {"cash_usd": answered.usd if told else None, "measured": told}
     return answered.data or b"", {"model": plan.model, "lane": plan.lane.name, "job_id": None, "cost": cost}
 
 

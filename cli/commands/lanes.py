@@ -15,6 +15,7 @@ from .. import machine
 from ..options import Command, Globals, Group
 from ..output import answer, answer_json, output_width, say
 from ..place import full_home
+from ..render.plain import one_line
 from ..render.table import columns
 
 
@@ -37,7 +38,8 @@ def _table(options: Globals) -> None:
     for lane, state in zip(found, ready, strict=True):
         verbs = " ".join(verb.value for verb in Verb if verb in lane.verbs)
         version = (state.version or "-") + ("" if state.tested in (None, True) else " (untested)")
-        table.append((lane.name, state.level.value, version, verbs, lane.billing.words, state.fix or "-"))
+        cost, fix = one_line(lane.billing.words, 300), one_line(state.fix or "-", 500)
+        table.append((lane.name, state.level.value, version, verbs, cost, fix))
     answer("\n".join(lane_lines(table, output_width())))
     for problem in problems:
         say(f"problem: {problem}")
@@ -95,7 +97,7 @@ def show(options: Globals, name: str) -> None:
         ("homepage", lane.homepage),
         ("declared", lane.source),
     ]
-    answer("\n".join(f"{key + ':':<15} {value}" for key, value in rows if value))
+    answer("\n".join(f"{key + ':':<15} {one_line(value, 2000)}" for key, value in rows if value))
 
 
 def _tested(lane: Lane, state: Readiness) -> str:

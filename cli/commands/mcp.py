@@ -25,10 +25,8 @@ def mcp(options: Globals) -> int:
 
     The host starts it: give it the command "osrc mcp". Needs the extra mcp: pip install 'outsourcerer[mcp]'.
     """
-    if importlib.util.find_spec("mcp") is None:
-        # By the package's own name, into this very Python: what else is called outsourcerer is none of ours.
-        help_ = f"{shlex.quote(sys.executable or 'python3')} -m pip install {shlex.quote(PACKAGE)}"
-        raise CliError("not_installed", "osrc mcp needs the Python package mcp, which is not installed here", help_)
+    if (missing := what_is_missing()) is not None:
+        raise CliError("not_installed", *missing)
     if sys.stdin is None or sys.stdin.isatty():
         say("osrc mcp speaks to an AI host, which starts it itself; Ctrl-C ends it.")
     from ..mcp_server.ancestry import ancestors, inherit_depth  # noqa: PLC0415 - as below
@@ -38,3 +36,12 @@ def mcp(options: Globals) -> int:
     inherit_depth(os.environ, ancestors())
     serve(Desk(options))
     return exit_codes.DONE
+
+
+def what_is_missing() -> tuple[str, str] | None:
+    """Return what the server needs that is not here, in words, and the command that installs it; None: all is here."""
+    if importlib.util.find_spec("mcp") is not None:
+        return None
+    # By the package's own name, into this very Python: what else is called outsourcerer is none of ours.
+    line = f"{shlex.quote(sys.executable or 'python3')} -m pip install {shlex.quote(PACKAGE)}"
+    return "osrc mcp needs the Python package mcp, which is not installed here", line

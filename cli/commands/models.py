@@ -10,6 +10,8 @@ from typing import Any
 import click
 
 from ...lanes.catalog.aliases import ALIASES, DUAL, Alias
+from ...lanes.catalog.asking import Known
+from ...lanes.catalog.denying import denied
 from ...lanes.catalog.listing import MILLION, Listed
 from ...lanes.catalog.live import Live
 from ...lanes.catalog.own_rows import OwnModels
@@ -53,6 +55,10 @@ def models(options: Globals, word: str | None, refresh: bool) -> int:
     shown = [
         row for row in rows if word is None or any(word.lower() in str(row[key]).lower() for key in ("word", "model"))
     ]
+    rules, known = machine.settings().words("model_denylist"), Known(own=own.rows)
+    for row in shown:
+        found = denied(rules, row["lane"], row["model"], known) if rules else None
+        row["denied"] = found.rule if found is not None else None
     if options.json:
         catalogue = {"models": len(listing), "fetched_at": book.fetched_at(), "path": str(book.listing_path)}
         live = {
@@ -130,7 +136,8 @@ def _print(rows: list[dict[str, Any]], listed: int, fetched_at: float | None) ->
     for row in rows:
         use = "" if row["use"] == "text" else f" ({row['use']})"
         prices = (_price(row["prompt_usd_m"]), _price(row["completion_usd_m"]))
-        table.append((row["word"], row["model"], row["lane"], (row["tier"] or "-") + use, *prices, row["from"]))
+        source = row["from"] if row["denied"] is None else f"{row['from']}; denied by {row['denied']}"
+        table.append((row["word"], row["model"], row["lane"], (row["tier"] or "-") + use, *prices, source))
     answer("\n".join(columns(table)))
     if fetched_at is None:
         say("OpenRouter's catalogue was never fetched: osrc models --refresh")

@@ -3,28 +3,29 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from ...messages.vocabulary import Effort
-from .. import crewing
+from .. import crewing, looping, loops
 from ..errors import CliError
 from ..interrupts import heard
-from ..opinion_view import View, show
+from ..opinion_view import staying, verdict_of
 from ..options import Command, Duration, Globals
 from ..output import say
 from ..place import full_home
 from ..reach import Reach
+from ..render.plain import one_line
 from ..submit import folder_of, word_of
 from ..task import read_task
 
 if TYPE_CHECKING:
     from ...actors.panelling import Bench
     from ...lanes.advice.contracts import Contract
-    from ...lanes.advice.opinions import Tally
 
+Seat = dict[str, Any]
+"""``messages.loop.Seat`` as plain data."""
 _MOST = 7
 _SPARES = 2
 
@@ -41,6 +42,7 @@ _SPARES = 2
 @click.option("--cwd", metavar="DIR", help="Folder that they look at (default: this one).")
 @click.option("--timeout", metavar="S", type=Duration(days=30), help="Hard cap for each answer.")
 @click.option("--task-file", metavar="F", help="Read the question from a file.")
+@click.option("--detach", "--bg", "detached", is_flag=True, help="Print its id and leave it running.")
 @click.pass_obj
 @heard()
 def second_opinion(options: Globals, /, words: tuple[str, ...], **flags: Any) -> int:  # noqa: ANN401 - click's values
@@ -50,27 +52,43 @@ def second_opinion(options: Globals, /, words: tuple[str, ...], **flags: Any) ->
     keeps the declared --contract, or only one can be used at all (refusals, cut and empty answers never win), that
     one is. Else a stronger model is shown all answers, as data, and decides; who dissents is said.
 
+    It goes on when this command is killed: osrc second-opinion resume ID waits for it and prints what stands, and asks
+    again whoever gave no answer where nothing did. osrc status lists it, osrc cancel ID ends it.
+
     Exit code 0: consensus, majority, contract or ruling; 2: only one usable answer, or no ruling was wanted;
     1: no usable answer, or no ruling could be had.
     """
+    if len(words) == 2 and words[0] == "resume":
+        return _resume(options, words[1], detached=flags["detached"])
     if flags["judge"] and flags["no_judge"]:
         raise click.UsageError("Give --judge or --no-judge, not both.")
     question = read_task(words, flags["task_file"])
-    contract = contract_of(flags["contract"])
+    contract_of(flags["contract"])
     reach = Reach(options)
-    try:
-        view = opinion(options, reach, question, contract, flags)
-    finally:
-        reach.close()
-    return show(options, view)
+    return staying(options, reach, _Opinion(options, question, flags).begun(reach), detached=flags["detached"])
 
 
-def opinion(options: Globals, reach: Reach, question: str, contract: Contract | None, flags: dict[str, Any]) -> View:
+def opinion(
+    options: Globals, reach: Reach, question: str, contract: Contract | None, flags: dict[str, Any]
+) -> dict[str, Any]:
     """Return what a question comes to; takes as long as the answers do. Raises CliError, click.UsageError.
 
     ``flags``: the command's models, panel, judge, no_judge, judge_anyway, effort, cwd and timeout.
     """
-    return _Opinion(options, question, contract, flags).run(reach)
+    given = {**flags, "contract": contract.words if contract is not None else None}
+    found = _Opinion(options, question, given).begun(reach)
+    return verdict_of(loops.wait_for(reach, str(found["loop_id"]), None, lambda _loop: None))
+
+
+def _resume(options: Globals, token: str, *, detached: bool) -> int:
+    """Stay with a question that was asked before; let one that came to nothing go on."""
+    reach = Reach(options)
+    found = loops.one_loop(reach, token)
+    if found["shape"] != "opinion":
+        raise CliError("bad_request", f"{found['loop_id']} is a loop, no question", f"osrc loop resume {token}")
+    if loops.ended(found) and found["state"] != "success":
+        found = loops.resume(reach, str(found["loop_id"]), {})
+    return staying(options, reach, found, detached=detached)
 
 
 def contract_of(words: str | None) -> Contract | None:
@@ -86,53 +104,46 @@ def contract_of(words: str | None) -> Contract | None:
 
 
 class _Opinion:
-    """One question on its way through panel, comparison and judge."""
+    """One question, and who is to be asked."""
 
-    def __init__(self, options: Globals, question: str, contract: Contract | None, flags: dict[str, Any]) -> None:
+    def __init__(self, options: Globals, question: str, flags: dict[str, Any]) -> None:
         self._options = options
         self._question = question
-        self._contract = contract
         self._flags = flags
-        self._seat: Bench | None = None
-        self._spares: list[crewing.Member] = []
-        """Who is asked where somebody of the panel could not answer."""
-        self._shared = {key: flags[key] for key in ("effort", "cwd", "timeout")}
+        self._spares = 0
+        """So many of the seats, the last ones, are asked where somebody of the panel could not answer."""
 
-    def run(self, reach: Reach) -> View:
-        """Ask, compare, and have it decided."""
-        from ...lanes.advice.opinions import asked_with, tally  # noqa: PLC0415 - it compares, after all have answered
-
-        members = self._members(asked_with(self._question, self._contract))
-        common = crewing.request_of(self._options, "run", "", **self._shared)
-        group = crewing.run_group(reach, common, members, len(members))
-        jobs = list(group["jobs"])
-        answers = [crewing.answer_of(job) for job in jobs]
-        while self._spares and sum(map(bool, answers)) < 2:  # a lane may only show that it can't when it is asked
-            spare = self._spares.pop(0)
-            if not self._options.quiet:
-                say(f"one gave no answer: {spare.get('model') or spare['lane']} is asked too")
-            more = crewing.run_group(reach, common, [spare], 1)["jobs"]
-            members, jobs = [*members, spare], [*jobs, *more]
-            answers += [crewing.answer_of(job) for job in more]
-        found = tally(self._question, answers, self._contract)
-        view = View(str(group["group_id"]), found, jobs, answers)
-        if self._needs_judge(found):
-            self._adjudicate(reach, view, [str(one.get("model") or one.get("lane")) for one in members])
-        elif found.outcome == "open":
-            view.outcome = "dissent"
-        return view
-
-    def _needs_judge(self, found: Tally) -> bool:
-        if self._flags["no_judge"] or found.outcome == "none":
-            return False
-        return found.outcome == "open" or (self._flags["judge_anyway"] and found.outcome != "contract")
+    def begun(self, reach: Reach) -> loops.Loop:
+        """Have it asked; return it as the loop that it is."""
+        seats = self._seats()
+        flags = self._flags
+        judging = "never" if flags["no_judge"] else "always" if flags["judge_anyway"] else "differ"
+        shared = {key: flags[key] for key in ("effort", "cwd", "timeout")}
+        terms = {
+            "shape": "opinion",
+            "seats": seats,
+            "spares": self._spares,
+            "contract": flags["contract"],
+            "judging": judging,
+            "judge": word_of(flags["judge"], "--judge", 1024),
+        }
+        request = {
+            "terms": {key: value for key, value in terms.items() if value is not None},
+            "common": crewing.request_of(self._options, "run", self._question, **shared),
+        }
+        try:
+            reply = loops.start(reach, request, dry_run=False)
+        except CliError as error:
+            raise CliError(error.code, f"{error.message}; nothing was started", error.hint) from None
+        looping.told(self._options, reply)
+        return dict(reply["loop"])
 
     # --- who is asked
 
-    def _members(self, task: str) -> list[crewing.Member]:
+    def _seats(self) -> list[Seat]:
         named = self._flags["models"]
         if named is None:
-            return self._advised(task)
+            return self._advised()
         found = [part.strip() for part in named.split(",") if part.strip()]
         for part in found:
             word_of(part, "-m", 1024)
@@ -147,9 +158,9 @@ class _Opinion:
 
         if len({maker_of(part) for part in found}) == 1 and not self._options.quiet:
             say("note: they are all of one maker, and may be wrong alike")
-        return [crewing.member(f"{number}-{part}", task, part) for number, part in enumerate(found, 1)]
+        return [_seat(f"{number}-{part}", part) for number, part in enumerate(found, 1)]
 
-    def _advised(self, task: str) -> list[crewing.Member]:
+    def _advised(self) -> list[Seat]:
         size = self._flags["panel"] or 2
         ready = self._bench().panel(size + _SPARES)
         chosen = ready[:size]
@@ -160,57 +171,20 @@ class _Opinion:
             )
         if len(chosen) < size and not self._options.quiet:
             say(f"note: {len(chosen)} are asked, not {size}: no more makers are ready here (osrc lanes)")
-        made = [
-            crewing.member(f"{number}-{one.word}", task, None if one.model is None else one.word, one.lane)
+        self._spares = len(ready) - len(chosen)
+        return [
+            _seat(f"{number}-{one.word}", None if one.model is None else one.word, one.lane)
             for number, one in enumerate(ready, 1)
         ]
-        self._spares = made[size:]
-        return made[:size]
 
     def _bench(self) -> Bench:
-        if self._seat is None:
-            from .. import machine  # noqa: PLC0415 - it loads the whole product
+        from .. import machine  # noqa: PLC0415 - it loads the whole product
 
-            home = full_home(os.environ, self._options.home)
-            self._seat = machine.bench(home, self._question, folder_of(self._flags["cwd"]), self._flags["effort"])
-        return self._seat
+        home = full_home(os.environ, self._options.home)
+        return machine.bench(home, self._question, folder_of(self._flags["cwd"]), self._flags["effort"])
 
-    # --- the judge
 
-    def _adjudicate(self, reach: Reach, view: View, asked: Sequence[str]) -> None:
-        """Have a judge decide. Whatever goes wrong with it, the answers that were given are shown."""
-        from ...lanes.advice.opinions import judge_prompt, read_ruling  # noqa: PLC0415 - where they differ
-
-        places = [place for place, _ in enumerate(view.answers) if place not in dict(view.tally.unusable)]
-        mark = os.urandom(8).hex()
-        if int(mark[0], 16) % 2:
-            places.reverse()  # a judge may like what it reads first
-        shown = [(place, view.answers[place]) for place in places]
-        word, lane = self._judge(asked)
-        if word is None and lane is None:
-            view.undecided("no model is here that could decide", "name one: --judge M")
-            return
-        if not self._options.quiet:
-            say(
-                f"they differ ({view.tally.why}): {word or lane} decides"
-                if view.tally.outcome == "open"
-                else f"{word or lane} looks too"
-            )
-        prompt = judge_prompt(self._question, shown, mark, self._contract)
-        request = crewing.request_of(self._options, "run", prompt, **{**self._shared, "model": word, "lane": lane})
-        try:
-            job = crewing.run_job(reach, request)
-        except CliError as error:
-            view.undecided(f"the judge was refused: {error.message}", error.hint)
-            return
-        text = crewing.answer_of(job)
-        ruling = read_ruling(text, mark, places)
-        view.ruled(job, ruling, self._contract)
-
-    def _judge(self, asked: Sequence[str]) -> tuple[str | None, str | None]:
-        if self._flags["judge"]:
-            return word_of(self._flags["judge"], "--judge", 1024), None
-        one = self._bench().judge(asked)
-        if one is None:
-            return None, None
-        return (None if one.model is None else one.word), one.lane
+def _seat(label: str, word: str | None, lane: str | None = None) -> Seat:
+    """Return one who is asked: what it is called, and by whom the answer is given."""
+    found = {"label": one_line(label, 78) or "member", "model": word, "lane": lane}
+    return {key: value for key, value in found.items() if value is not None}

@@ -297,6 +297,8 @@ def stop(options: Globals, name: str | None) -> int:
         answer_json({"session": found})
     else:
         answer(f"{found['name']} {found['state']}" + (f" ({found['reason']})" if found.get("reason") else ""))
+    if live(found):
+        say(f"its end was asked for, and not seen within {STOP_S:.0f} s: osrc doctor says what is in the way")
     return exit_codes.UNVERIFIED if live(found) else exit_codes.DONE
 
 

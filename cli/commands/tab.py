@@ -27,7 +27,8 @@ def tab(options: Globals, since: str | None, by: Any, against: str | None, as_cs
     """Print what every attempt of every job has spent, also those that failed or were moved elsewhere.
 
     Cash by receipts stands as it is, an estimate has a ~, and what is not known is counted and never guessed.
-    Runs that spent a plan's limits are counted for each plan. Jobs that still run are not in it, nor are sessions.
+    Runs that spent a plan's limits are counted for each plan. Turns of sessions and images of a service
+    are in it; what still runs is not.
     """
     from ..render import tab as render  # noqa: PLC0415 - not for the help
 

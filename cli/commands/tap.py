@@ -105,9 +105,13 @@ def _path() -> Path:
 
 def _read(path: Path) -> tuple[bytes | None, str]:
     """Return the file as it is, and as the text of an object: an empty one where there is nothing in it."""
-    from ...state.files import read_private  # noqa: PLC0415 - not for ``run``
+    from ...state.errors import StateError  # noqa: PLC0415 - not for ``run``
+    from ...state.files import read_private  # noqa: PLC0415 - as above
 
-    raw = read_private(path, _LIMIT)
+    try:
+        raw = read_private(path, _LIMIT)
+    except StateError as error:
+        raise CliError("bad_config", error.message, f"mend {path}, then: osrc tap install") from None
     if raw is None or not raw.strip():
         return raw, "{\n}\n"
     try:

@@ -133,6 +133,7 @@ def _best_of(server: MCPServer, desk: Desk) -> None:
         check: MaybeCheck = None,
         check_timeout_s: CheckTime = crews.CHECK_S,
         may_change_check: MayChange = False,
+        allow_green: Annotated[bool, Field(description="The check may pass already, before anybody began.")] = False,
         judge: Annotated[str | None, Field(description="The model that chooses among the good ones.")] = None,
         rubric: Annotated[str | None, Field(description="What it judges by; without judge the strongest does.")] = None,
         models: Annotated[list[str] | None, Field(max_length=7, description="Who tries, in turn.")] = None,
@@ -152,7 +153,13 @@ def _best_of(server: MCPServer, desk: Desk) -> None:
             raise ToolError("Give task and one of check, judge and rubric; or resume alone (usage)")
         given = {"lane": lane, "effort": effort, "cwd": cwd, "label": label, "timeout": timeout_s}
         terms = {"check": check, "check_timeout": check_timeout_s, "may_change_check": may_change_check}
-        terms |= {"judge": judge, "rubric": (rubric or "")[: 64 * 1024], "verb": verb, "dry_run": False}
+        terms |= {
+            "allow_green": allow_green,
+            "judge": judge,
+            "rubric": (rubric or "")[: 64 * 1024],
+            "verb": verb,
+            "dry_run": False,
+        }
 
         def work(reach: Reach) -> dict[str, Any]:
             options = reach.options

@@ -29,7 +29,7 @@ KEPT = 100
 """So many errands are remembered; the oldest that have ended go first."""
 
 NOTES, NOTE = 20, 300
-_STARTS = ("fanout.submit", "job.submit")
+_STARTS = ("fanout.submit", "job.submit", "loop.start")
 
 
 class Errand:
@@ -40,6 +40,7 @@ class Errand:
         self.kind = kind
         self.identifier = HEAD + time.strftime("%Y%m%d-%H%M%S-", time.gmtime()) + os.urandom(4).hex()
         self.group_id: str | None = None
+        self.loop_id: str | None = None
         self.jobs: list[str] = []
         self.answer: dict[str, Any] | None = None
         self.trouble: str | None = None
@@ -59,7 +60,12 @@ class Errand:
     def row(self) -> dict[str, Any]:
         """Return it as the tools show it."""
         row = {"errand_id": self.identifier, "kind": self.kind, "state": self.state, "group_id": self.group_id}
-        return row | {"job_ids": self.jobs[-20:], "trouble": self.trouble, "notes": list(self.notes)}
+        return row | {
+            "loop_id": self.loop_id,
+            "job_ids": self.jobs[-20:],
+            "trouble": self.trouble,
+            "notes": list(self.notes),
+        }
 
     def hear(self, text: str) -> None:
         """Keep what the command's work says on its way."""
@@ -90,7 +96,9 @@ class Errands:
     def find(self, token: str) -> Errand | None:
         """Return the errand that its own id or its group's names. Raises CliError for one that is not known here."""
         with self._lock:
-            found = self._all.get(token) or next((one for one in self._all.values() if one.group_id == token), None)
+            found = self._all.get(token) or next(
+                (one for one in self._all.values() if token in (one.group_id, one.loop_id)), None
+            )
         if found is None and token.startswith(HEAD):
             why = f"this server has no {token[:80]!a}: it was started anew since, or that is long ago"
             raise CliError("no_such_job", why, "status, without ids, shows the newest jobs")
@@ -131,6 +139,8 @@ class ErrandReach(Reach):
         errand = self._errand
         if kind == "job.submit":
             errand.jobs.append(str(reply.get("job_id")))
+        elif kind == "loop.start":
+            errand.loop_id = str(reply["loop"]["loop_id"])
         else:
             errand.group_id = errand.group_id or str(reply["group"]["group_id"])
             errand.jobs += [str(job["job_id"]) for job in reply["group"].get("jobs") or ()]
@@ -147,6 +157,9 @@ def stop(reach: Reach, errand: Errand, *, now: bool = False) -> None:
     if errand.group_id is not None:
         with contextlib.suppress(CliError):
             reach.request({"kind": "fanout.cancel", "group_id": errand.group_id, "at_once": now})
+    if errand.loop_id is not None:
+        with contextlib.suppress(CliError):
+            reach.request({"kind": "loop.cancel", "loop_id": errand.loop_id})
     for job_id in errand.jobs:
         with contextlib.suppress(CliError):
             cancel(reach, [job_id], at_once=now)

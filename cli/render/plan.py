@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from typing import Any
 
@@ -18,14 +19,18 @@ def banner(plan: Mapping[str, Any]) -> str:
     ]
     parts.append(_word(plan, "cost", "cost unknown"))
     return "\n".join(
-        [" · ".join(parts), _effort(plan), *(f"note: {one_line(str(text), 400)}" for text in plan.get("notices") or ())]
+        [
+            " · ".join(parts),
+            f">>> [effort] {_effort(plan)}",
+            *(f"note: {one_line(str(text), 400)}" for text in plan.get("notices") or ()),
+        ]
     )
 
 
 def _effort(plan: Mapping[str, Any]) -> str:
     """Return what becomes of the effort that was asked for: no two lanes take it alike."""
     if not plan.get("effort"):
-        return ">>> [effort] not given: the model's own default"
+        return "not given: the model's own default"
     asked, sent = _word(plan, "effort"), plan.get("effort_sent")
     if isinstance(sent, str):
         how = ": the lane's own setting" if sent == asked else f": {one_line(sent, 40)} is what the lane is told"
@@ -35,7 +40,7 @@ def _effort(plan: Mapping[str, Any]) -> str:
         how = ": as words in the prompt, this lane is told of none here"
     else:
         how = _EFFORT.get(str(plan.get("effort_support")), "")
-    return f">>> [effort] {asked}{how}"
+    return f"{asked}{how}"
 
 
 _EFFORT = {
@@ -57,7 +62,7 @@ def plan_lines(plan: Mapping[str, Any]) -> list[str]:
         ("vehicle", _word(plan, "vehicle")),
         ("model", _word(plan, "model", "its own default")),
         ("tier", _word(plan, "tier")),
-        ("effort", _word(plan, "effort", "not given")),
+        ("effort", _effort(plan)),
         ("verb", _word(plan, "verb")),
         ("posture", _word(plan, "posture")),
         ("command", _argv(plan.get("argv") or ())),
@@ -81,9 +86,18 @@ def would_begin(plan: Mapping[str, Any]) -> bool:
 
 
 def _argv(argv: Any) -> str:  # noqa: ANN401 - a list of strings from JSON
-    import shlex  # noqa: PLC0415 - only for a dry run
+    return " ".join(one_line(_quoted(str(item)), 400) for item in argv)
 
-    return " ".join(one_line(shlex.quote(str(item)), 400) for item in argv)
+
+def _quoted(word: str) -> str:
+    """Return a word as it would be typed here."""
+    if sys.platform == "win32":
+        import subprocess  # noqa: PLC0415 - only for a dry run
+
+        return subprocess.list2cmdline([word])
+    import shlex  # noqa: PLC0415 - as above
+
+    return shlex.quote(word)
 
 
 def _word(plan: Mapping[str, Any], key: str, missing: str = "?", limit: int = 200) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Mapping
 from dataclasses import replace
@@ -43,15 +44,26 @@ TESTED: Mapping[str, tuple[str, ...]] = {
 }
 """Program → versions that were driven over ACP, end to end."""
 
+_WINDOWS_PATH = re.compile(r'"?(?:[A-Za-z]:[\\/]|\\\\)')
 FIRST_OUTPUT_S = 240.0
 COMMAND_CHARS = 500
 """So that the lane's name still fits where names do."""
 
 
+def _words(command: str) -> tuple[str, ...]:
+    r"""Return the words of a command. One that begins with a path of Windows (``C:\``, ``\\``) keeps its backslashes.
+
+    Raises ValueError where a quotation mark is open.
+    """
+    if _WINDOWS_PATH.match(command) is None:
+        return tuple(shlex.split(command))
+    return tuple(word.replace('"', "") for word in shlex.split(command, posix=False))
+
+
 def lane_of(command: str) -> Lane | Refused:
     """Return the lane of an agent's command, as a shell would read its words; no shell ever sees it."""
     try:
-        words = tuple(shlex.split(command))
+        words = _words(command)
     except ValueError as error:
         return _bad(f"the command of {PREFIX}{command} can't be read: {error}")
     if not words or not words[0] or words[0].startswith("-"):
@@ -59,7 +71,7 @@ def lane_of(command: str) -> Lane | Refused:
     if len(command) > COMMAND_CHARS or not command.isprintable():
         return _bad(f"the command of an acp lane has at most {COMMAND_CHARS} printable characters")
     program = words[0]
-    if "/" in program and not PurePath(program).is_absolute():
+    if PurePath(program).name != program and not PurePath(program).is_absolute():
         return _bad(f"{program} is a relative path: give a program on PATH, or an absolute path")
     return replace(
         LANE,

@@ -55,7 +55,7 @@ def denied(rules: Sequence[str], lane: str, model: str | None, known: Known = _N
             continue
         forms = _forms(word, known)
         if any(_means(form, name) for form in forms for name in names):
-            return Denied(rule, f"the model {model}")
+            return Denied(rule, f"the model {model} is not to be used")
         other = next((one for form in forms for one in may_be if _means(form, one)), None)
         other = other or next((form for form in forms if _may_become(model, form)), None)
         if other is not None:
@@ -68,7 +68,7 @@ def undecided(rules: Sequence[str], lane: str, known: Known = _NOTHING) -> Denie
     for rule in rules:
         word = _for_lane(rule, lane)
         if word is not None and (lane not in _VENDOR or _of_vendor(word, lane, known)):
-            return Denied(rule, f"what {lane} takes where no model is named is not known here", known=False)
+            return Denied(rule, f"{lane} takes a model that is not known here where none is named", known=False)
     return None
 
 

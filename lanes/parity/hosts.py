@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from ...messages.paths import is_absolute
+
 Form = Literal["json", "toml", "yaml"]
 Shape = Literal["plain", "stdio", "copilot", "opencode", "codex"]
 
@@ -164,10 +166,10 @@ HOST_TOOLS: Mapping[str, HostTool] = {row.name: row for row in _ROWS}
 def folder_of(tool: HostTool, environment: Mapping[str, str]) -> str | None:
     """Return the tool's own folder; None where no home folder is known."""
     named = environment.get(tool.variable, "") if tool.variable else ""
-    if named.startswith("/"):
+    if is_absolute(named):
         return named.rstrip("/") or "/"
-    home = environment.get("HOME", "")
+    home = environment.get("HOME") or environment.get("USERPROFILE") or ""
     base = environment.get("XDG_CONFIG_HOME", "") if tool.config else ""
-    if base.startswith("/"):
+    if is_absolute(base):
         return f"{base.rstrip('/')}/{tool.folder.removeprefix('.config/')}"
-    return f"{home.rstrip('/')}/{tool.folder}" if home.startswith("/") else None
+    return f"{home.rstrip('/')}/{tool.folder}" if is_absolute(home) else None

@@ -40,6 +40,7 @@ from ..values import (
     as_word,
     clip,
 )
+from ..vehicles.pi_cli.phrases import ERRORS
 from .usage import Ledger
 
 TOOLS: Mapping[str, ToolKind] = {
@@ -60,9 +61,6 @@ STOPS: Mapping[str, FailureKind] = {
 
 PHRASES: failures.Phrases = ((FailureKind.AUTH, ("no api key found for", "no api key found.", "no models available.")),)
 """Its words on stderr where it ends before the first message."""
-
-ERRORS: failures.Phrases = ((FailureKind.TRANSPORT, ("terminated.",)),)
-"""Its word for a connection that was cut (0.73.1), as the error of a message."""
 
 _SILENT = frozenset(
     {"turn_start", "turn_end", "message_start", "tool_execution_update", "queue_update", "compaction_start"}
@@ -216,6 +214,7 @@ class PiParser(JsonLinesParser):
                 status=failures.leading_status(said),
                 delay_s=None if delay_ms is None else delay_ms / 1000,
                 message=said or None,
+                failure=failures.by_provider(said, ERRORS) if said else None,
             )
         )
 

@@ -55,6 +55,8 @@ class Answering:
     moves: int = 0
     last: int | None = None
     """Which option was highlighted when the last key was pressed."""
+    again: bool = False
+    """Whether a key was pressed that may have been pressed already: where the highlight ends is not sure at once."""
     taken: bool = False
     ended: bool = False
     closed: bool = False
@@ -127,7 +129,8 @@ def _closing(answer: Answering, look: Look, policy: AnswerPolicy, *, same: bool,
 def _moving(answer: Answering, look: Look, menu: Menu, policy: AnswerPolicy) -> tuple[Answering, str | None]:
     stood = answer.option.key is not None and look.now - (answer.since or 0.0) >= policy.restless_s
     resting = look.quiet_s >= policy.settle_s or stood
-    if not resting or not look.flushed or look.drained is False:
+    sure = not answer.again or look.now - (answer.since or 0.0) >= policy.step_s
+    if not resting or not sure or not look.flushed or look.drained is False:
         return answer, None
     here = menu.selected
     if answer.option.key is not None or (here is not None and here.index == answer.option.index):
@@ -142,4 +145,5 @@ def _moving(answer: Answering, look: Look, menu: Menu, policy: AnswerPolicy) -> 
     back, forth = ("left", "right") if menu.across else ("up", "down")
     places = [option.index for option in menu.options]
     key = forth if places.index(answer.option.index) > places.index(here.index) else back
-    return replace(answer, moves=answer.moves + 1, last=here.index, since=look.now), key
+    again = answer.again or answer.last == here.index
+    return replace(answer, moves=answer.moves + 1, last=here.index, since=look.now, again=again), key

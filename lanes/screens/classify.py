@@ -16,6 +16,7 @@ from .model import Composer, Screen, ScreenState, State
 from .regions import Region, composer_of, find_composer, last_row
 from .rules import ScreenRules
 
+UNREADY = "its composer is there, but it may ask something first"
 _EVIDENCE = 200
 
 
@@ -51,6 +52,8 @@ def _composing(screen: Screen, rules: ScreenRules, region: Region) -> ScreenStat
         state, evidence = State.WORKING, at_work
     elif banner is not None:
         state, evidence = State.LIMIT, banner
+    elif composer is Composer.EMPTY and rules.unready.search(body[-1] if body else ""):
+        state, evidence = State.STARTING, UNREADY
     evidence = evidence.strip()[:_EVIDENCE]
     return ScreenState(state=state, evidence=evidence, composer=composer, draft=draft, model=model, body=body)
 

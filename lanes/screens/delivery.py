@@ -49,6 +49,8 @@ class Policy:
     """How long after writing the text counts as read, where that can't be asked."""
     sight_s: float = 4.0
     """How long to wait for the text to show before Enter is pressed without that."""
+    command_s: float = 20.0
+    """How long a command of ours may wait for room, and then to show, before it is given up: it only switches."""
     again_s: float = 3.0
     """How long after Enter, with the text still in the composer, it is pressed again: never sooner than three
     times what the interface took to show the text, or a late picture would be believed."""
@@ -56,7 +58,7 @@ class Policy:
     """How often Enter is pressed at most."""
     turn_s: float = 60.0
     """How long after the last Enter a turn may take to show."""
-    left_s: float = 10.0
+    left_s: float = 20.0
     """How long the screen must have been at rest, with the text gone from the composer, to give up on a turn."""
     answered_s: float = 2.0
     """How long the same conversation must have stood with the text and an answer in it, and nothing at work, to prove

@@ -79,7 +79,7 @@ def _room(pick: Picking, look: Look, at: _Moment) -> _Result:
         return _fail(pick, "it works: a switch waits for the end of the turn")
     if found.state is State.IDLE and found.composer is Composer.EMPTY and at.rested:
         return replace(pick, stage=Stage.SHOWN, since=look.now, typed_any=True, seen=found.body), pick.command, None
-    if at.waited >= at.policy.sight_s:
+    if at.waited >= at.policy.command_s:
         return _fail(pick, f"not typed: {why_not(found)}")
     return pick, None, None
 
@@ -88,7 +88,7 @@ def _shown(pick: Picking, look: Look, at: _Moment) -> _Result:
     found = look.state
     if found.composer is Composer.DRAFT and found.draft.strip() == pick.command and at.rested:
         return replace(pick, stage=Stage.MENU, since=look.now), None, "enter"
-    if at.waited >= at.policy.sight_s:
+    if at.waited >= at.policy.command_s:
         return _fail(pick, f"its composer did not show {pick.command}", "clear")
     return pick, None, None
 

@@ -88,6 +88,9 @@ class ScreenRules:
     chrome: re.Pattern[str] = _NEVER
     """Rows of the interface's own between the conversation and the composer."""
     starting: re.Pattern[str] = _NEVER
+    unready: re.Pattern[str] = _NEVER
+    """The last row of the conversation (empty where there is none) while a composer is drawn that may yet give way to
+    the first questions."""
     trust: re.Pattern[str] = _NEVER
     login: re.Pattern[str] = _NEVER
     limit: re.Pattern[str] = _NEVER
@@ -196,6 +199,7 @@ GEMINI = ScreenRules(
     working_above=_re(rf"^ [{_SPINNER}] .{{1,200}}\(esc to cancel"),
     title_working=_re(r"^✦"),
     chrome=_re(r"\? for shortcuts$|^ Shift\+Tab to |^ Press Ctrl\+O|\(esc to cancel, \d"),
+    unready=_re(r"^$|^ Gemini CLI is restarting "),
     trust=_TRUST,
     login=_LOGIN,
     limit=_LIMIT,

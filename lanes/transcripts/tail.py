@@ -13,6 +13,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
+from ...messages.paths import is_absolute
 from ..values import as_text, as_word
 
 FIRST_CHARS, LAST_CHARS, LINE_CHARS, TITLE_CHARS = 600, 400, 300, 120
@@ -159,7 +160,7 @@ class Tail:
 def _folder(value: object) -> str | None:
     """Return an absolute path, or None."""
     path = as_text(value, PATH_CHARS)
-    return path if path and (path.startswith("/") or path[1:3] in {":\\", ":/"}) and "\n" not in path else None
+    return path if path and is_absolute(path) and "\n" not in path else None
 
 
 def is_question(name: str) -> bool:

@@ -27,6 +27,7 @@ from fakes.cli_jobs import (
 )
 from fakes.real_clis import NESTED, World
 from fakes.signed_in import MODELS
+from outsourcerer.state.store import Reader
 
 pytestmark = pytest.mark.e2e
 
@@ -113,6 +114,19 @@ def test_a_dropped_connection_recovers_and_a_short_stall_is_only_slow(run: Run, 
     assert (job["state"], code) == ("done", 0)
     assert ANSWER["text"] in world.result(job)
     assert len(world.server.main_requests) == 2
+
+
+@CLAUDE
+def test_a_connection_that_stays_cut_is_a_lost_connection(run_alone: Run, lane: str) -> None:
+    """By itself Claude Code 2.1.332 tries for three minutes; here the watchdog ends it, and what is said is no limit."""
+    job, code, world = run_alone([CUT | {"repeat": 0}], **SHORT_WINDOWS)
+    assert (job["state"], job["outcome"], code) == ("failed", "transport", 1)
+    assert "could not be reached, though it tried again" in job["reason"]
+    assert len(world.server.main_requests) > 1
+    with Reader(world.osrc_home / "state.db") as reader:
+        bodies = [json.loads(row[3]) for row in reader.entries(0, 1000, job=job["job_id"], type="job.state_changed")]
+    assert "waiting-limit" not in {body["state"] for body in bodies}
+    assert "the model's service could not be reached; its CLI tries again" in {body["reason"] for body in bodies}
 
 
 @BOTH

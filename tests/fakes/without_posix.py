@@ -75,6 +75,7 @@ def take_away(kept: Container[str] = ()) -> None:
     room = os.statvfs("/")
     shutil.disk_usage = lambda _path: shutil._ntuple_diskusage(room.f_blocks, 0, room.f_bavail * room.f_frsize)  # type: ignore[assignment]
     sys.modules["msvcrt"], sys.modules["winreg"] = _msvcrt(), _winreg()
+    signal.SIGBREAK = 21  # type: ignore[attr-defined]
     for name in MODULES:
         for loaded in [one for one in sys.modules if one == name or one.startswith(f"{name}.")]:
             del sys.modules[loaded]

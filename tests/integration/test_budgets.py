@@ -4,7 +4,7 @@ import json
 
 import pytest
 from fakes.lanes_that_fail import answers, lane, starts
-from fakes.supervised import Supervised
+from fakes.supervised import Supervised, until
 
 CATALOGUE = {"data": [{"id": "vendor/m", "pricing": {"prompt": "0.000001", "completion": "0.00001"}}]}
 
@@ -61,4 +61,21 @@ def test_a_job_is_ended_before_it_passes_its_budget_and_the_day_is_closed(home):
     home.kill_supervisor()
     again = home.osrc("fanout", "--lane", "cash", "--json", "--", "a task", "another", OSRC_BUDGET_DAY="0.18")
     assert json.loads(again.stdout)["error"]["code"] == "budget_spent", again
+    home.nothing_left()
+
+
+def test_what_a_job_had_used_before_a_new_supervisor_took_it_up_is_no_step(home):
+    home.ok("limits", "budget", "0.10/job")
+    go = home.scratch / "go"
+    kept = {"wait_for": str(go), "timeout_s": 120}
+    lane(home.root, "cash", named(), usage(3000), usage(6000), kept, usage(7000), *answers(), kind="metered")
+    lane(home.root, "plan", *answers())
+    job = home.ok("bg", "--lane", "cash", "--", "spend").strip()
+    log = home.folder(job) / "out.log"
+    until(lambda: log.exists() and log.read_bytes().count(b'"usage"') == 2, "two steps")
+    home.kill_supervisor()
+    assert home.osrc("run", "--lane", "plan", "--", "no cash").returncode == 0
+    go.touch()
+    ended = home.ended(job)
+    assert (ended["state"], round(ended["cost"]["cash_usd"], 4)) == ("done", 0.07), ended
     home.nothing_left()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import sys
 from pathlib import Path
@@ -10,7 +11,7 @@ from pathlib import Path
 from fakes.lanes import READ_VERBS, fake_argv, lane_toml, steps, write_lane
 from fakes.osrc_process import parsed, shown
 from fakes.repos import repository, run_git
-from fakes.supervised import Supervised, until
+from fakes.supervised import Supervised, alive, until
 
 END = ({"mark": "DONE"}, {"end": "did it"})
 CHECK = "! grep -q bad a.txt b.txt"
@@ -99,6 +100,27 @@ print("RULING %s: %s\\nIt is the most complete." % (mark, best))
 """
 
 
+def test_what_a_command_left_that_was_killed_before_its_jobs(home: Supervised) -> None:
+    repo = repository(home.scratch / "repo", files={"a.txt": "one\n"})
+    begun = home.scratch / "begun"
+    check = f"echo $$ >> {begun}; sleep 60"
+    for words in (("crew",), ("best-of", "2")):
+        begun.unlink(missing_ok=True)
+        command = home.start(*words, "--check", check, "--lane", "fake", "--cwd", str(repo), "--", "x")
+        pid = int(until(lambda: begun.exists() and begun.read_text().strip(), "the check runs"))
+        command.kill()
+        command.wait(20)
+        folder = until(lambda: list((home.root / "fanout").glob("fanout-*")), "its folder")[0]
+        for path in folder.iterdir():
+            os.utime(path, (1, 1))
+        home.ok("supervisor", "restart")
+        until(lambda folder=folder: not folder.exists(), "it is taken away")
+        assert not alive(pid)
+        assert len(run_git(repo, "worktree", "list").splitlines()) == 1
+        assert run_git(repo, "branch", "--list", "outsourcerer*") == ""
+    home.nothing_left()
+
+
 def test_the_best_of_several_tries(home: Supervised) -> None:
     repo = repository(home.scratch / "repo", files={"a.txt": "one\n", "b.txt": "one\n"})
     program = home.scratch / "judge.py"
@@ -112,7 +134,10 @@ def test_the_best_of_several_tries(home: Supervised) -> None:
         script.write_text(json.dumps([written, *END]))
         write_lane(home.root, name, lane_toml(argv=[*fake_argv("osrc-jsonl"), "--script", str(script)]))
     models = ("-m", "large:m,bad:m,small:m")
-    words = ("best-of", "3", "--check", CHECK, *models)
+    words = ("best-of", "3", "--allow-green", "--check", CHECK, *models)
+    green = home.osrc("best-of", "3", "--check", CHECK, *models, "Change a.txt.", cwd=repo)
+    assert (green.returncode, b"--allow-green" in green.stderr, home.records()) == (64, True, []), shown(green)
+    assert "outsourcerer" not in run_git(repo, "branch", "--list")
 
     found = home.osrc(*words, "Change a.txt.", "--json", cwd=repo)
     told = parsed(found)
@@ -130,7 +155,9 @@ def test_the_best_of_several_tries(home: Supervised) -> None:
     assert told["why"] == "the judge's choice: It is the most complete."
     plan = parsed(home.osrc(*words, "Change a.txt.", "--json", "--dry-run", cwd=repo))
     assert plan["tries"] == ["try-1-large:m", "try-2-bad:m", "try-3-small:m"]
-    sly = parsed(home.osrc("best-of", "2", "--check", CHECK, "-m", "sly:m,large:m", "x", "--json", cwd=repo))
+    sly = parsed(
+        home.osrc("best-of", "2", "--allow-green", "--check", CHECK, "-m", "sly:m,large:m", "x", "--json", cwd=repo)
+    )
     assert [row["verdict"] for row in sly["tries"]] == ["check_changed", "passed"], sly
     none = home.osrc("best-of", "2", "--check", "false", *models, "Change a.txt.", cwd=repo)
     assert (none.returncode, none.stdout) == (1, b""), shown(none)

@@ -157,9 +157,16 @@ def test_canceled_wherever_it_is(home: Supervised) -> None:
     words = ("loop", "verify", "--lane", "fake", "--bg", "--check")
     loop_id = home.ok(*words, "echo $$ > checks; sleep 600", "--", "x").strip()
     pid = int(until(lambda: (path := home.work / "checks").exists() and path.read_text().strip(), "the check runs"))
-    assert home.osrc("loop", "wait", loop_id, "--for", "0").returncode == 124
-    home.ok("loop", "cancel", loop_id)
-    assert home.osrc("loop", "wait", loop_id).returncode == 130
+    # Its id is taken where those of jobs are, and it is listed with them.
+    assert home.osrc("wait", loop_id, "--for", "0").returncode == 124
+    assert json.loads(home.ok("status", loop_id, "--json"))["state"] == "running"
+    assert [one["loop_id"] for one in json.loads(home.ok("status", "--json"))["loops"]] == [loop_id]
+    assert loop_id in home.ok("status")
+    both = home.osrc("wait", loop_id, "x")
+    assert (both.returncode, b"give it alone" in both.stderr) == (64, True), shown(both)
+    home.ok("cancel", loop_id)
+    assert home.osrc("watch", loop_id).returncode == 130
+    assert "loops" not in json.loads(home.ok("status", loop_id, "--json"))
     assert not Path(f"/proc/{pid}").exists()
 
     for count, (number, code, state) in enumerate(

@@ -98,6 +98,7 @@ def test_own_rows_win_and_bad_ones_are_reported(home: Path, programs: dict[str, 
         "prompt_usd_m": None,
         "completion_usd_m": None,
         "context": 0,
+        "denied": None,
     }
     assert "models.local:2" in shown["problems"][0]
     planned = plan(home, "-m", "opus", **programs)["plan"]
@@ -142,6 +143,9 @@ def test_a_denied_model_is_not_taken_and_its_other_lane_is(home: Path, programs:
     assert error["code"] == "denied"
     other = plan(home, "-m", "glm", OSRC_MODEL_DENYLIST="devin:glm-5.2", **programs)["plan"]
     assert other["lane"] == "cc"
+    listed = osrc(home, "models", "glm", "--json", OSRC_MODEL_DENYLIST="devin:glm-5.2", **programs)
+    by_lane = {row["lane"]: row["denied"] for row in parsed(listed)["models"] if row["word"] == "glm"}
+    assert by_lane == {"devin": "devin:glm-5.2", "cc": None}
     error = plan(home, "-m", "glm", OSRC_MODEL_DENYLIST="glm-5.2", **programs)["error"]
     assert error["code"] == "denied"
 

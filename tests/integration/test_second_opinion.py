@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import signal
 import sys
 from typing import Any
 
 from fakes.lanes import READ_VERBS, lane_toml, write_lane
 from fakes.osrc_process import parsed, shown
-from fakes.supervised import Supervised
+from fakes.supervised import Supervised, until
 
 ORACLE = """\
 import re, sys
@@ -72,3 +74,40 @@ def test_what_stands_of_several_answers(home: Supervised) -> None:
     assert plain.returncode == 2, shown(plain)
     assert b"(short on oracle)\n42\n" in plain.stdout
     assert b"dissent: other numbers" in plain.stderr
+
+
+SLOW = """\
+import pathlib, sys, time
+model = sys.argv[sys.argv.index("--model") + 1]
+sys.stdin.read()
+work = pathlib.Path(sys.argv[1])
+(work / "asked").open("a").write(model + "\\n")
+while not (work / "go").exists():
+    time.sleep(0.02)
+print("42")
+"""
+
+
+def test_a_question_outlives_its_command_and_its_supervisor(home: Supervised) -> None:
+    program = home.scratch / "slow.py"
+    program.write_text(SLOW)
+    argv: list[str | list[str]] = [sys.executable, "-I", "-S", str(program), str(home.work), ["--model", "{model}"]]
+    write_lane(home.root, "slow", lane_toml(argv=argv, output="text", agentic=False, verbs=READ_VERBS))
+    asked = home.work / "asked"
+    command = home.start("second-opinion", "-m", "slow:a,slow:b", "--", "What is 6 times 7?")
+    until(lambda: asked.exists() and len(asked.read_text().splitlines()) == 2, "both are asked at once")
+    command.send_signal(signal.SIGKILL)
+    command.wait(20)
+    home.kill_supervisor()
+    listed = json.loads(home.ok("loop", "list", "--json"))["loops"]
+    assert [(one["shape"], one["state"]) for one in listed] == [("opinion", "running")]
+    (home.work / "go").touch()
+    done = home.osrc("second-opinion", "resume", listed[0]["loop_id"])
+    assert (done.returncode, done.stdout) == (0, b"42\n"), shown(done)
+    assert (len(home.records()), len(asked.read_text().splitlines())) == (2, 2)
+    again = home.osrc("second-opinion", "resume", listed[0]["loop_id"], "--json")
+    assert (again.returncode, parsed(again)["outcome"]) == (0, "consensus"), shown(again)
+
+    detached = home.ok("second-opinion", "-m", "slow:a,slow:b", "--detach", "--", "And 7 times 6?").strip()
+    assert home.osrc("loop", "wait", detached).returncode == 0
+    assert home.ok("second-opinion", "resume", detached) == "42\n"

@@ -25,9 +25,12 @@ from ...values import (
     as_word,
     clip,
 )
+from .phrases import CONNECTION
 from .tools import REFUSALS, TARGETS, TOOLS
 
 SYNTHETIC = "<synthetic>"
+LEVELS: Mapping[str, str] = {"minimal": "low"}
+"""Effort → its lowest level, where it has no such one."""
 MODES: Mapping[str, str] = {"plan": "plan", "ask": "manual", "edits": "acceptEdits", "yolo": "bypassPermissions"}
 """A session's mode → its permission mode. The last one it grants nobody who did not start it so."""
 QUESTION = "AskUserQuestion"
@@ -91,7 +94,10 @@ class ClaudeTalk(BaseTalk):
 
     def set_effort(self, number: int, effort: str) -> None:
         """Switch the effort: a setting of this process alone."""
-        self._control("apply_flag_settings", number, effort, settings={"effortLevel": effort})
+        level = LEVELS.get(effort, effort)
+        if level != effort:
+            self.tell("notice", text=f"Claude Code has no effort {effort}: {level} is used")
+        self._control("apply_flag_settings", number, level, settings={"effortLevel": level})
 
     def set_mode(self, number: int, mode: str) -> None:
         """Switch its permission mode."""
@@ -292,7 +298,9 @@ class ClaudeTalk(BaseTalk):
 def _failure(message: Mapping[str, Any], said: str) -> str:
     if str(message.get("terminal_reason")).startswith("aborted"):
         return "interrupted"
-    return failures.by_words(said) or failures.by_status(as_count(message.get("api_error_status"))) or "task"
+    return (
+        failures.by_words(said, CONNECTION) or failures.by_status(as_count(message.get("api_error_status"))) or "task"
+    )
 
 
 def _question(name: str, request: Mapping[str, Any], given: Mapping[str, Any]) -> Ask:

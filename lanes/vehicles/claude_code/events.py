@@ -45,6 +45,7 @@ from ...values import (
     clip,
 )
 from .meter import Meter
+from .phrases import CONNECTION
 from .tools import REFUSALS, TARGETS, TOOLS
 
 SYNTHETIC_MODEL = "<synthetic>"
@@ -139,10 +140,13 @@ class ClaudeParser(JsonLinesParser):
                 events.append(ModelObserved(model=model, announced=True))
         elif subtype == "api_retry":
             delay_ms = as_number(item.get("retry_delay_ms"))
+            status = as_count(item.get("error_status"))
             events.append(
                 Retrying(
                     attempt=as_count(item.get("attempt")),
-                    status=as_count(item.get("error_status")),
+                    status=status,
+                    # A request that got no answer has no status; why not, it does not say ("unknown").
+                    failure=FailureKind.TRANSPORT if status is None else None,
                     delay_s=None if delay_ms is None else delay_ms / 1000,
                     message=as_word(item.get("error"), EXCERPT_CHARS),
                 )
@@ -288,7 +292,7 @@ class ClaudeParser(JsonLinesParser):
         reason = item.get("terminal_reason")
         if isinstance(reason, str) and reason.startswith("aborted"):
             return FailureKind.INTERRUPTED
-        told = failures.by_words(said)
+        told = failures.by_words(said, CONNECTION)
         if told in (FailureKind.PLAN_LIMIT, FailureKind.AUTH, FailureKind.OUTPUT_LIMIT):
             return told
         return failures.by_status(as_count(item.get("api_error_status"))) or (

@@ -14,7 +14,7 @@ from typing import Any
 from ....messages.job import TokenUsage
 from ....messages.lane_events import UsageMetered
 from ...catalog.quoting import tokens_in
-from ...values import as_count, as_list, as_object, as_text, as_word
+from ...values import as_count, as_list, as_object, as_word
 
 _MODELS = 16
 _OPEN = 64
@@ -70,6 +70,15 @@ class Meter:
 def _length(block: object) -> int:
     """Return how many characters a model wrote for a block."""
     part = as_object(block)
-    written = sum(len(as_text(part.get(name)) or "") for name in ("text", "thinking"))
-    called = part.get("input")
-    return written + (len(json.dumps(called, ensure_ascii=False)) if called else 0)
+    written = sum(len(text) for name in ("text", "thinking") if isinstance(text := part.get(name), str))
+    return written + sum(len(name) + _size(value) for name, value in as_object(part.get("input")).items())
+
+
+def _size(value: object) -> int:
+    """Return how many characters a value has; a text, which may be a whole file, is not written anew for it."""
+    if isinstance(value, str):
+        return len(value)
+    try:
+        return len(json.dumps(value, ensure_ascii=False))
+    except RecursionError:  # as deep as could just be read
+        return 0

@@ -12,6 +12,7 @@ from typing import Any
 from ... import failures
 from ...talk import Ask, BaseTalk, Options, request_id
 from ...values import EXCERPT_CHARS, MESSAGE_CHARS, TARGET_CHARS, as_count, as_list, as_object, as_text, as_word
+from .phrases import ERRORS
 
 TOOLS: Mapping[str, str] = {
     **dict.fromkeys(("read", "grep", "find", "ls"), "read"),
@@ -19,6 +20,8 @@ TOOLS: Mapping[str, str] = {
     "bash": "execute",
 }
 TARGETS = ("path", "command", "pattern", "url", "query")
+LEVELS: Mapping[str, str] = {"max": "xhigh"}
+"""Effort → its highest level, where it has no such one."""
 _USAGE = {"input": "input", "cached_input": "cacheRead", "cache_write": "cacheWrite", "output": "output"}
 
 
@@ -75,8 +78,10 @@ class PiTalk(BaseTalk):
 
     def set_effort(self, number: int, effort: str) -> None:
         """Switch the thinking level."""
-        level = "xhigh" if effort == "max" else effort
-        self._command("set_thinking_level", number, effort, level=level)
+        level = LEVELS.get(effort, effort)
+        if level != effort:
+            self.tell("notice", text=f"pi has no effort {effort}: {level} is used")
+        self._command("set_thinking_level", number, level, level=level)
 
     def heard(self, message: Mapping[str, Any]) -> None:
         """Take one line."""
@@ -201,8 +206,8 @@ class PiTalk(BaseTalk):
         if self._aborted:
             self.tell("end", ok=False, failure="interrupted", message="interrupted")
         elif self._error is not None:
-            told = failures.by_words(self._error) or failures.by_status(failures.leading_status(self._error))
-            self.tell("end", ok=False, failure=told or "task", message=self._error)
+            told = failures.by_provider(self._error, ERRORS) or "task"
+            self.tell("end", ok=False, failure=told, message=self._error)
         else:
             self.tell("end", ok=True, text=self._text)
         self.turn = 0

@@ -139,6 +139,9 @@ def test_what_no_rule_means_goes_on(machine: Machine, rule: str, asked: dict[str
     assert isinstance(found, Plan), found
     assert found.lane == lane
     assert found.gate_open
+    left = [said for said in found.notices if "is left out" in said]
+    assert all(f"your denylist has {rule} " in said for said in left)
+    assert bool(left) == (asked in ({"model": "glm"}, {}) and rule not in ("cc:glm", "gpt-*"))
 
 
 @pytest.mark.parametrize(

@@ -53,6 +53,7 @@ class Bench:
             stopping=SimpleNamespace(is_set=lambda: False),
             slots=CrewSlots(Settings.load({}, {}), self.directory),
             memory=MemoryBook(self.home),
+            lock=SimpleNamespace(held=False),
             epochs=iter(range(1, 1000)),
         )
         start(

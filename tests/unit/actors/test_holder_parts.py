@@ -8,9 +8,11 @@ import socket
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import outsourcerer
+from outsourcerer.actors.holder import Holder
 from outsourcerer.actors.holder_door import Door
 from outsourcerer.actors.holder_log import EventLog
 from outsourcerer.actors.holder_loop import SelectLoop
@@ -149,3 +151,19 @@ def test_a_holder_loads_nothing_that_is_not_the_standard_library() -> None:
     done = subprocess.run([sys.executable, "-I", "-S", "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip() == "['__main__', 'holder_main', 'outsourcerer']"
+
+
+def test_an_entry_that_was_taken_back_holds_up_none_behind_it(tmp_path: Path) -> None:
+    (tmp_path / "inbox").mkdir()
+    given: list[tuple[int, str]] = []
+    holder = Holder(str(tmp_path), {"attempt": 1, "socket": str(tmp_path / "s"), "token": "t"}, {})
+    holder._engine = SimpleNamespace(interrupt=lambda number: given.append((number, "interrupt")))  # type: ignore[assignment]
+    holder.state = "working"
+    for number in (1, 4, 5):
+        entry = {"number": number, "id": f"c:{number}", "op": "interrupt"}
+        (tmp_path / "inbox" / f"{number:08}.json").write_text(json.dumps(entry))
+        holder._look()
+    (tmp_path / "inbox" / "00000006.json").symlink_to("nowhere")  # it is there and can't be read: nothing overtakes it
+    (tmp_path / "inbox" / "00000007.json").write_text(json.dumps({"number": 7, "id": "c:7", "op": "interrupt"}))
+    holder._look()
+    assert [number for number, _ in given] == [1, 4, 5]

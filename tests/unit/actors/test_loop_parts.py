@@ -57,6 +57,36 @@ def test_files_of_a_check(project):
     assert look_at_check("make", str(project / "nowhere")) == {}
 
 
+SCRIPTS = {
+    "check.sh": '. "$(dirname "$0")/lib.sh"\nsource $HERE/more.sh  # and more\n./app --selftest\nbash inner/run it\n',
+    "lib.sh": "sh deep.sh\n",
+    "more.sh": "pytest -q\n",
+    "deep.sh": "bash deeper.sh\n",
+    "deeper.sh": "sh deepest.sh\n",
+    "deepest.sh": "true\n",
+    "app": "#!/bin/sh\nsh check.sh\n",
+    "inner/run": "#!/bin/sh\nexit 0\n",
+}
+
+
+def test_scripts_are_followed_into_what_they_run(tmp_path):
+    for name, text in SCRIPTS.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    (tmp_path / "test_x.py").write_text("")
+    (tmp_path / "outside").symlink_to(tmp_path.parent)
+    seen = there(look_at_check("sh check.sh", str(tmp_path)))
+    # Two levels, no further; and what is run beside them is what the work is about.
+    assert seen == {"check.sh", "lib.sh", "more.sh", "deep.sh", "inner/run", "test_x.py", "deeper.sh"} - {"deeper.sh"}
+    before = look_at_check("sh check.sh", str(tmp_path))
+    (tmp_path / "lib.sh").write_text("exit 0\n")
+    assert changes(before, look_at_check("sh check.sh", str(tmp_path))) == ("deep.sh", "lib.sh")
+    assert there(look_at_check("./app", str(tmp_path))) >= {"app", "check.sh", "lib.sh"}
+    (tmp_path / "odd.sh").write_bytes(b"\xff\x00" * 100)
+    (tmp_path / "python.sh").write_text("#!/usr/bin/env python3\nsh check.sh\n")
+    assert there(look_at_check("sh odd.sh; ./python.sh; sh gone.sh", str(tmp_path))) == {"odd.sh", "python.sh"}
+
+
 def test_what_a_person_guards_is_known_wherever_it_is(project):
     place = project / "work"
     place.mkdir()

@@ -182,3 +182,18 @@ def test_an_advisor_sees_what_changed_and_what_is_new(bench):
     assert "New file new.txt:\nxxx" in told
     assert "the rest is left out" in told
     assert "no commit to compare with" in bench.told(bench.record(), "advise")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="as above")
+def test_a_folder_that_leads_elsewhere_is_not_worked_in(bench, tmp_path):
+    (bench.project / "check.sh").write_text("exit 1\n")
+    record = bench.record().model_copy(update={"real": os.path.realpath(bench.project)})
+    step = LoopStep(number=1, role="check", lap=0, began=1.0)
+    assert bench.work.check(record, step, threading.Event()).step.state == "failed"
+    bench.project.rename(tmp_path / "moved")
+    bench.project.symlink_to(tmp_path / "moved")
+    found = bench.work.check(record, step.model_copy(update={"number": 2}), threading.Event()).step
+    assert (found.state, "leads elsewhere" in found.detail) == ("not_run", True)
+    build = LoopStep(number=3, role="build", lap=1, began=1.0, job_id=job_id(3))
+    refused = bench.work.launch(record, build).refused
+    assert (refused.state, "leads elsewhere" in refused.detail) == ("refused", True)

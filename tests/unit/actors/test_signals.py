@@ -66,7 +66,3 @@ def test_on_windows_a_program_is_the_file_that_its_name_means_there(monkeypatch)
     monkeypatch.setattr(host, "os", windows)
     assert host._which("claude", "C:\\npm", {"PATHEXT": ".EXE;.CMD"}) == "C:\\npm\\claude.cmd"
     assert host._which("claude", "C:\\npm", {"PATHEXT": ".EXE"}) is None
-    assert host._home({"USERPROFILE": "C:\\Users\\A"}) == "C:\\Users\\A"
-    monkeypatch.undo()
-    assert host._home({"USERPROFILE": "C:\\Users\\A"}) == "/"
-    assert host._home({"HOME": "/home/a", "USERPROFILE": "C:\\Users\\A"}) == "/home/a"

@@ -23,7 +23,7 @@ def test_tries_can_be_judged_whenever_their_command_ends(monkeypatch, tmp_path, 
     monkeypatch.setattr(groups, "folder_for", lambda _reach, group_id, _folder: str(tmp_path / group_id))
     monkeypatch.setattr(crewing, "take_group", take)
     repo = repository(tmp_path / "repo")
-    done = CliRunner().invoke(cli, ["best-of", "2", "--check", "make", "--cwd", str(repo), "a task"])
+    done = CliRunner().invoke(cli, ["best-of", "2", "--check", "false", "--cwd", str(repo), "a task"])
     assert done.exception is error
     found = list(tmp_path.glob("fanout-*"))
-    assert [load_tries(str(folder))["check"] for folder in found] == (["make"] if kept else [])
+    assert [load_tries(str(folder))["check"] for folder in found] == (["false"] if kept else [])

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 import click
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from outsourcerer.cli import exit_codes
 from outsourcerer.cli.app import cli
+from outsourcerer.cli.commands.session import start
 from outsourcerer.cli.reach import older
 from outsourcerer.cli.table import COMMANDS, FAMILIES
 from outsourcerer.lanes.outcome import EXIT_CODES
 from outsourcerer.messages.refusals import RefusalCode
+from outsourcerer.messages.session import Transport
 from outsourcerer.messages.vocabulary import TERMINAL_STATES
 
 
@@ -21,6 +25,11 @@ def test_every_refusal_code_has_an_exit_code() -> None:
 
 def test_states_have_the_exit_codes_of_the_verdict_table() -> None:
     assert {state.value: EXIT_CODES[state] for state in TERMINAL_STATES} == exit_codes.STATES
+
+
+def test_every_transport_can_be_asked_for() -> None:
+    transport = next(one for one in start.params if one.name == "transport")
+    assert set(transport.type.choices) == set(get_args(Transport))
 
 
 def test_every_exit_code_has_a_meaning() -> None:

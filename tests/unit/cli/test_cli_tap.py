@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from fakes.osrc_process import osrc, parsed, shown
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from outsourcerer.cli import statusline, tap_receipt
 from outsourcerer.cli.settings_text import members, whole
@@ -110,6 +110,7 @@ def test_nothing_heavy_is_loaded():
 WORDS = ("/py thon", "/a b/statusline.py", "/h'ome")
 
 
+@example(own=";", padded=False, indent=None)
 @given(st.text(min_size=1).filter(lambda text: "\0" not in text), st.booleans(), st.sampled_from([None, 1, "\t"]))
 def test_what_is_installed_comes_off_again(own, padded, indent):
     line = {"type": "command", "command": own, **({"padding": 0} if padded else {})}
@@ -187,6 +188,11 @@ def test_members_are_found_where_they_stand(value):
 def test_a_line_of_another_kind_is_left(line):
     with pytest.raises(ValueError, match="not a command"):
         installed(json.dumps({"statusLine": line}), *WORDS)
+
+
+def test_a_line_that_would_not_fit_into_a_command_is_left():
+    with pytest.raises(ValueError, match="too long"):
+        installed(json.dumps({"statusLine": {"command": "x" * 60_000}}), *WORDS)
 
 
 def test_the_commands(tmp_path):

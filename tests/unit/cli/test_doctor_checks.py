@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
+import sys
 import time
 from pathlib import Path
 
@@ -72,6 +74,14 @@ def test_a_plugin_of_another_version(person, versions, level, words):
         (place / "plugin.json").write_text(text)
     found = [(one, text) for one, text in said(install, None) if "plugin" in text]
     assert [(one, words in text) for one, text in found] == ([(level, True)] if level else [])
+
+
+def test_what_a_server_for_hosts_needs_is_said(person, monkeypatch):
+    with monkeypatch.context() as without:
+        without.setitem(sys.modules, "mcp", None)
+        found = next(one for one in install(person) if "package mcp" in one.text)
+    assert (found.level, found.fix) == ("note", f"{shlex.quote(sys.executable)} -m pip install 'mcp>=2.2,<3'")
+    assert not [one for one in install(person) if "package mcp" in one.text]
 
 
 def test_an_installation_that_says_another_version(person, monkeypatch):

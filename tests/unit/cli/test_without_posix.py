@@ -37,6 +37,7 @@ LOOK = (
 )
 JOB = "run --no-daemon --lane fake --task-file task"
 CREW = "fanout --no-daemon --lane fake --agents tasks"
+CHECKED = "edit --no-daemon --lane fake --check true --task-file checked"
 ABSENT = "run --no-daemon --lane claude hello"
 SESSION = (
     "session start --no-daemon --cloud-ack --lane acp:{agent} --name one say-something",
@@ -51,7 +52,7 @@ def said_in(base, commands, *options):
     done = subprocess.run(
         [sys.executable, str(PROGRAM), *options],
         input="\n".join(commands),
-        env=environment(base / "osrc", PATH="/nowhere", OSRC_POLL="0.5", OSRC_SESSION_IDLE="90"),
+        env=environment(base / "osrc", PATH="/nowhere", OSRC_POLL="0.5", OSRC_SESSION_IDLE="90", COMSPEC="/bin/sh"),
         cwd=base,
         capture_output=True,
         text=True,
@@ -90,6 +91,7 @@ def test_jobs_and_a_session_run_by_processes_that_nobody_forked(tmp_path):
     install_fake_lanes(tmp_path / "osrc")
     orphan = {"grandchild": 600, "setsid": True, "pid_file": str(tmp_path / "left")}
     (tmp_path / "task").write_text(steps(orphan, {"sleep": 1.5}, {"mark": "DONE"}, {"end": "hello"}))
+    (tmp_path / "checked").write_text(steps({"mark": "DONE"}, {"end": "changed"}))
     (tmp_path / "tasks").mkdir()
     for name in ("one", "two"):
         (tmp_path / "tasks" / f"{name}.md").write_text(steps({"mark": "DONE"}, {"end": name}))
@@ -97,8 +99,9 @@ def test_jobs_and_a_session_run_by_processes_that_nobody_forked(tmp_path):
     agent.write_text(f'#!/bin/sh\nexec "{sys.executable}" "{AGENT}" talk\n')
     agent.chmod(0o700)
     session = [words.format(agent=agent) for words in SESSION]
-    codes, shown, said = said_in(tmp_path, [JOB, CREW, *session[:2], ABSENT], "--processes-of-linux")
-    assert (codes[JOB], codes[CREW]) == (0, 0), said
+    codes, shown, said = said_in(tmp_path, [JOB, CREW, CHECKED, *session[:2], ABSENT], "--processes-of-linux")
+    assert (codes[JOB], codes[CREW], codes[CHECKED]) == (0, 0, 0), said
+    assert "note: its check passed" in said
     assert f"== {JOB}\nhello\n-- 0\n" in shown
     left = int((tmp_path / "left").read_text())
     eventually(lambda: not alive(left))

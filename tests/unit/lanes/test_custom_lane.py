@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -11,9 +13,11 @@ from outsourcerer.lanes.contract import Host, Lane, Launch, Locality, Posture, P
 from outsourcerer.lanes.custom import load
 from outsourcerer.lanes.osrc_jsonl import OsrcParser
 from outsourcerer.lanes.text import TextParser
+from outsourcerer.messages.lane_events import FailureKind, TurnEnded
 from outsourcerer.messages.refusals import RefusalCode, Refused
 from outsourcerer.messages.vocabulary import Effort, Tier, Verb
 
+LANES_DOC = Path(__file__).parents[3] / "docs" / "lanes.md"
 BASIC = """
 argv = ["agent", "go", ["--model", "{model}"], ["--effort={effort}"], "--json"]
 output = "osrc-jsonl"
@@ -174,6 +178,15 @@ def test_every_output_format_has_a_parser(output: str) -> None:
         (BASIC.replace('"--json"', '"a\\u0000b"'), "argv"),
         (BASIC.replace('"osrc-jsonl"', '"xml"'), "output"),
         (BASIC.replace("MODE", "NOT-A-NAME"), "env.set"),
+        ('summary = "a\\nREADY: all of them"\n' + BASIC, "summary is shown as it is: one line"),
+        ('summary = "\\u001b[2Ja"\n' + BASIC, "summary is shown as it is: one line"),
+        ('homepage = "a\\tb"\n' + BASIC, "homepage is shown"),
+        ('install = "a\\rb"\n' + BASIC, "install is shown"),
+        ('model = "a\\u202eb"\n' + BASIC, "model is shown"),
+        (BASIC + '[billing]\nwords = "$0\\n\\nfree"', "billing.words is shown as it is: one line"),
+        (BASIC + '[billing]\nplan = "\\u009b1mx"', "billing.plan is shown"),
+        (BASIC + '[billing]\npool = "a\\nb"', "billing.pool is shown"),
+        (f'summary = "{"x" * 501}"\n' + BASIC, "summary"),
     ],
 )
 def test_a_faulty_file_is_refused_by_file_and_key(text: str, words: str) -> None:
@@ -183,6 +196,34 @@ def test_a_faulty_file_is_refused_by_file_and_key(text: str, words: str) -> None
     assert result.message.startswith("lanes.d/mine.toml: ")
     assert words in result.message
     assert result.hint
+
+
+@pytest.mark.parametrize(
+    ("word", "failure"),
+    [*((kind.value, kind.value) for kind in FailureKind if kind is not FailureKind.NONE), (None, "task")],
+)
+def test_a_failure_word_is_what_it_says(word: str | None, failure: str) -> None:
+    end = ended({"type": "end", "ok": False, "failure": word, "message": "m"})
+    assert (end.failure, end.message) == (failure, "m")
+    assert f"`{failure}`" in LANES_DOC.read_text(), "the words are documented"
+
+
+@pytest.mark.parametrize("word", ["rate_limit", "none", "", "x" * 500, "a\nb", 7, ["auth"], {"a": 1}])
+def test_a_failure_word_that_is_none_is_told_with_the_list(word: object) -> None:
+    end = ended({"type": "end", "ok": False, "failure": word})
+    assert end.failure is FailureKind.TASK
+    assert "is none of transport, plan-limit, rate-limit, auth, permission, model-gone, output-limit" in (
+        end.message or ""
+    )
+    assert (end.message or "").isprintable()
+    assert "own words" in (ended({"type": "end", "ok": False, "failure": word, "message": "own words"}).message or "")
+    assert ended({"type": "end", "ok": True, "failure": word}).failure is FailureKind.NONE
+
+
+def ended(line: dict[str, object]) -> TurnEnded:
+    (end,) = OsrcParser().feed(json.dumps(line).encode() + b"\n")
+    assert isinstance(end, TurnEnded)
+    return end
 
 
 @given(st.binary(max_size=200))

@@ -66,6 +66,18 @@ def test_any_other_failure_goes_nowhere_and_nothing_is_said_of_it(failure):
 
 
 @pytest.mark.parametrize("verb", list(Verb))
+@pytest.mark.parametrize("failure", list(FailureKind))
+def test_what_may_move_at_all(failure, verb):
+    """A lost road only where nothing can be done twice, a spent plan whatever the verb, and nothing else."""
+    moved = next_hop(case(verb=verb, failure=failure), options())
+    lost = failure in (FailureKind.TRANSPORT, FailureKind.RATE_LIMIT)
+    expected = failure is FailureKind.PLAN_LIMIT or (lost and verb in (Verb.RUN, Verb.EXPLORE))
+    anew = failure is FailureKind.CONTENDED
+    assert isinstance(moved, Hop) == (expected or anew)
+    assert not isinstance(moved, Hop) or (moved.lane == "claude") == anew
+
+
+@pytest.mark.parametrize("verb", list(Verb))
 def test_a_start_that_others_were_in_the_way_of_is_made_again_whatever_is_allowed_elsewhere(verb):
     none = FailoverPolicy(fallback=False, failover_max=0, cross_lane=False)
     told = {"verb": verb, "failure": FailureKind.CONTENDED, "pinned": True, "bound": "it goes on", "policy": none}

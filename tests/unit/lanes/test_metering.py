@@ -1,6 +1,7 @@
 """What a turn has used while it goes on: from Claude Code's own lines, and from the end of Codex's rollout."""
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -56,6 +57,13 @@ def test_output_is_reckoned_from_what_was_written_and_sub_agents_count():
 def test_a_use_that_is_none_counts_nothing(usage):
     (only,) = metered(lines({"type": "assistant", "message": {"usage": usage, "content": 7, "id": [1]}}, ANSWERED))
     assert only == {"": TokenUsage(input=0, cached_input=0, cache_write=0, output=0)}
+
+
+def test_a_call_as_deep_as_can_just_be_read_is_no_trouble():
+    for depth in range(sys.getrecursionlimit() - 150, sys.getrecursionlimit()):
+        line = json.dumps(message("a", {}, {"type": "tool_use", "id": "t", "input": {"x": "DEEP"}}))
+        deep = line.replace('"DEEP"', "[" * depth + "]" * depth).encode() + b"\n"
+        ClaudeParser().feed(deep + lines(ANSWERED), Stream.OUT)
 
 
 def test_models_without_end_are_one():

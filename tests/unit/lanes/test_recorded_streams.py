@@ -45,6 +45,7 @@ CLAUDE_CASES = {
     "c401": ("failed", "auth", None, (0, 0, 0), 0),
     "c529": ("failed", "transport", None, (0, 0, 0), 0),
     "cplan": ("failed", "rate-limit", None, (0, 0, 0), 0),
+    "cutoff": ("failed", "transport", None, (0, 0, 0), 0),
     "crate": ("done?", "unverified", "recovered after one 429", (0, 0, 0), 0),
     "d": ("done?", "unverified", "one two three four five six", (0, 0, 0), 0),
     "drop": ("done?", "unverified", "recovered after the drop", (0, 0, 0), 0),

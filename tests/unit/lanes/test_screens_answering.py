@@ -66,6 +66,17 @@ def test_the_highlight_is_moved_seen_and_only_then_taken():
     assert (answer.ended, answer.closed) == (True, True)
 
 
+def test_a_highlight_that_may_move_once_more_is_not_taken_yet():
+    """A slow interface had drawn nothing of the first key when it was pressed again: both are still to be seen."""
+    late = [look(0, menu(1)), look(1.1, menu(1))]
+    answer, keys = pressed(Answering(menu=menu(), option=menu().options[1]), *late, look(1.2, menu(2)))
+    assert keys == ["down", "down"]
+    answer, key = press(answer, look(1.5, menu(3)), POLICY)
+    assert key is None
+    answer, keys = pressed(answer, look(2.2, menu(3)), look(3.3, menu(2)))
+    assert keys == ["up", "enter"]
+
+
 def test_a_menu_across_is_moved_in_sideways():
     answer = Answering(menu=menu(3, across=True), option=choose(menu(3), "1"))
     assert pressed(answer, look(0, menu(3, across=True)))[1] == ["left"]
@@ -135,7 +146,7 @@ def test_a_model_s_name_means_one_row(wanted, index):
 def switched(pick, *looks):
     done = []
     for one in looks:
-        pick, text, key = operate(pick, one, Policy(settle_s=0.1, sight_s=2), POLICY)
+        pick, text, key = operate(pick, one, Policy(settle_s=0.1, command_s=2), POLICY)
         done += [item for item in (text, key) if item]
     return pick, done
 

@@ -108,7 +108,9 @@ def above(picture, rows):
 
 DIALOGS = [screen.lines for _, screen, expected in REAL if expected["state"] in ASKING]
 IDLE = [
-    (cli, screen) for cli, screen, expected in REAL if expected["state"] == "idle" and expected["composer"] == "empty"
+    (cli, screen)
+    for cli, screen, expected in REAL
+    if expected["state"] in {"idle", "starting"} and expected["composer"] == "empty"
 ]
 
 

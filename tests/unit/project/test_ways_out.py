@@ -51,8 +51,11 @@ KNOWN = {
     "actors/wake_child.py": ({"subprocess.Popen"}, "the person's own wake command, with that line"),
     "actors/transports/pty_tmux.py": ({"subprocess.run"}, "inside a holder; tmux, on this machine"),
     "actors/tmux.py": ({"subprocess.run"}, "tmux, on this machine"),
-    "actors/delegates/acp_tree.py": ({"asyncio.create_subprocess_exec"}, "inside a delegate"),
-    "actors/delegates/local_agent.py": ({"os.execve", "subprocess.Popen"}, "inside a delegate"),
+    "actors/delegates/acp_tree.py": (
+        {"asyncio.create_subprocess_exec", "asyncio.create_subprocess_shell"},
+        "inside a delegate",
+    ),
+    "actors/delegates/local_agent.py": ({"os.execve", "subprocess.Popen", "subprocess.run"}, "inside a delegate"),
     "actors/delegates/anthropic_server.py": ({"httpx.Client"}, "inside a delegate"),
     "actors/delegates/chat_client.py": ({"httpx.Client"}, "inside a delegate"),
     "actors/image_service.py": ({"httpx.Client"}, "ask takes a permit; fetch sends nothing"),

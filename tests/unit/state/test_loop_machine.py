@@ -4,18 +4,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from outsourcerer.messages.loop import LoopEnd, LoopLimits, LoopRecord, LoopStep, LoopTerms, Role, Shape
-from outsourcerer.state.loop_machine import (
-    AGAIN,
-    Act,
-    EndedLoop,
-    Grade,
-    Wait,
-    best,
-    cash,
-    decide,
-    remaining_s,
-)
-from outsourcerer.state.loop_machine import End as Over
+from outsourcerer.state.loop_machine import EndedLoop, best, cash, decide, remaining_s
+from outsourcerer.state.loop_moves import AGAIN, TOGETHER, Act, Grade, Wait
+from outsourcerer.state.loop_moves import End as Over
+from outsourcerer.state.opinion_machine import STANDS
 
 LOOP = "loop-20261130-010203-0123456789ab"
 
@@ -23,6 +15,8 @@ LOOP = "loop-20261130-010203-0123456789ab"
 def loop(*steps, shape="verify", limits=None, segment=0, **terms):
     known = {"check": "make test", **terms}
     known |= {"models": ("a", "b", "c")} if shape in ("escalate", "council") and "models" not in terms else {}
+    if shape == "opinion":
+        known |= {"seats": tuple({"label": one, "model": one} for one in "abcd"), "spares": 2}
     return LoopRecord(
         loop_id=LOOP,
         terms=LoopTerms(shape=shape, **known),
@@ -262,6 +256,9 @@ JOB_STATES = st.sampled_from(["done", "done", "done?", "failed", "timeout", "blo
 CHECK_STATES = st.sampled_from(["failed", "failed", "failed", "timed_out", "not_run", "passed"])
 
 
+OUTCOMES = st.sampled_from(["consensus", "majority", "contract", "only_answer", "open", "none"])
+
+
 @settings(deadline=None, max_examples=60)
 @given(
     shape=st.sampled_from([one.value for one in Shape]),
@@ -307,10 +304,10 @@ def step_of(record, found, now, data):
         lap=found.lap,
         who=found.who,
         round=found.round,
-        state=data.draw(JOB_STATES),
+        state=data.draw(OUTCOMES if found.role is Role.COMPARE else JOB_STATES),
         score=data.draw(st.sampled_from([None, 10.0, 50.0, 95.0])) if found.role is Role.JUDGE else None,
-        found=data.draw(st.sampled_from([None, 0, 0, 3])) if found.role is Role.FIND else None,
-        agrees=data.draw(st.sampled_from([None, True, False])) if found.role is Role.ADVISE else None,
+        found=data.draw(st.sampled_from([None, 0, 0, 3])) if found.role in (Role.FIND, Role.ANSWER) else None,
+        agrees=data.draw(st.sampled_from([None, True, False])) if found.role in (Role.ADVISE, Role.RULE) else None,
         **given,
     )
 
@@ -324,6 +321,9 @@ def seen_to_be_right(record):
             return last.score is not None and last.score >= record.terms.bar
         case Shape.COUNCIL:
             return last.agrees is True
+        case Shape.OPINION:
+            outcomes = [one.state for one in record.steps if one.role is Role.COMPARE]
+            return last.agrees is True or outcomes[-1] in STANDS
         case _:
             return last.state == "passed" and last.lap > 0
 
@@ -374,3 +374,37 @@ def test_a_turn_that_was_cut_off_is_gone_on_with_in_its_lap():
     assert decide(loop(RED, cut), 1.0) == decide(loop(RED, cut, limits={"laps": 1}), 1.0)
     assert ended(loop(RED, cut, cut)) == "blocked"
     assert decide(loop(RED, cut, build(1, session_id=session)), 1.0) == Grade(1)
+
+
+@settings(deadline=None, max_examples=40)
+@given(shape=st.sampled_from(["council", "opinion"]), data=st.data())
+def test_those_who_are_asked_at_once_are_each_asked_once_whoever_ends_first(shape, data):
+    record = loop(shape=shape, judge="j").model_copy(update={"launched": True})
+    now = 1.0
+    for _ in range(400):
+        now += 1.0
+        found = decide(record, now)
+        under_way = [one for one in record.steps if one.ended is None]
+        if isinstance(found, Over):
+            assert not under_way
+            return
+        if isinstance(found, Wait):
+            assert list(found.steps) == under_way != []
+        may_end = under_way and data.draw(st.booleans())
+        if isinstance(found, Wait) or may_end:
+            one = data.draw(st.sampled_from(under_way))
+            fate = step_of(record, Act(one.role, one.lap, one.who, one.round), now, data)
+            over = one.model_copy(
+                update={"ended": now, "state": fate.state, "found": fate.found, "agrees": fate.agrees}
+            )
+            steps = tuple(over if step.number == one.number else step for step in record.steps)
+        else:
+            began = step_of(record, found, now, data)
+            together = isinstance(found, Act) and found.role in TOGETHER
+            assert together or not under_way
+            if together:
+                assert (found.who, found.round) not in [(one.who, one.round) for one in under_way]
+                began = began.model_copy(update={"ended": None, "state": None, "found": None})
+            steps = (*record.steps, began)
+        record = record.model_copy(update={"steps": steps})
+    raise AssertionError("it does not end")
