@@ -170,7 +170,14 @@ def test_a_host_has_several_models_work_and_their_work_judged(home: Supervised) 
             assert (await answered(client, "result", job=again["errand_id"]))["result"]["landed"] == kept["landed"]
 
             tried = await answered(
-                client, "best_of", number=2, task=more, check="true", allow_green=True, lane="fake", cwd=str(repo)
+                client,
+                "best_of",
+                number=2,
+                task=more,
+                check="grep -q more b.txt",
+                allow_green=True,
+                lane="fake",
+                cwd=str(repo),
             )
             await until_ended(client, tried["errand_id"])
             best = (await answered(client, "result", job=tried["group_id"]))["result"]
