@@ -37,6 +37,8 @@ LEFTOVER_GRACE_S = 0.3
 TERM_GRACE_S = 2.0
 FIRST_PAUSE_S, LONGEST_PAUSE_S, PATIENCE_S = 0.2, 30.0, 3 * 86400.0
 """How often, and for how long, it is tried to write the exit record."""
+HELD_OPEN_S = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2) if os.name == "nt" else ()
+"""Windows replaces no file that somebody reads, which takes a moment: how long is waited before each new try."""
 LINUX = sys.platform == "linux"
 NOFOLLOW, NONBLOCK, BINARY = (getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY"))
 _ENDING = ("SIGINT", "SIGTERM", "SIGHUP", "SIGPIPE", "SIGXFSZ")
@@ -279,18 +281,21 @@ def any_left(delegate: int) -> list[int]:
         return [-delegate]
     if childless and not session_alive(delegate):
         return []
-    rows: dict[int, list[bytes]] = {}
-    for name in os.listdir("/proc"):
-        if name.isdigit():
-            row = stat_of(int(name))
-            if row is not None and row[0] != b"Z":
-                rows[int(name)] = row
+    rows = living()
     found: list[int] = []
     level = [os.getpid()]
     while level:
         level = [pid for pid, row in rows.items() if int(row[1]) in level and pid not in found]
         found += level
+    if stat_of(delegate) is not None:
+        return found  # it was waited for: whoever has its pid now, and that session, is a stranger
     return found + [pid for pid, row in rows.items() if int(row[3]) == delegate and pid not in found]
+
+
+def living() -> dict[int, list[bytes]]:
+    """Return every process that is no zombie, as ``stat_of`` has it."""
+    rows = {int(name): stat_of(int(name)) for name in os.listdir("/proc") if name.isdigit()}
+    return {pid: row for pid, row in rows.items() if row is not None and row[0] != b"Z"}
 
 
 def session_alive(delegate: int) -> bool:
@@ -377,11 +382,23 @@ def write_json(folder: bytes, name: str, value: dict[str, object]) -> None:
     try:
         write_all(descriptor, json.dumps(value).encode())
         os.close(descriptor)
-        os.replace(temporary, path)
+        put(temporary, path)
     except OSError:
         with contextlib.suppress(OSError):
             os.unlink(temporary)
         raise
+
+
+def put(temporary: bytes, path: bytes) -> None:
+    """Rename over what may be read at this moment."""
+    for pause_s in HELD_OPEN_S:
+        try:
+            os.replace(temporary, path)
+        except PermissionError:
+            time.sleep(pause_s)
+        else:
+            return
+    os.replace(temporary, path)
 
 
 def write_all(descriptor: int, data: bytes) -> None:

@@ -7,6 +7,7 @@
     inbox/<n>.json   what the delegate is given, in order                     (supervisor)
     events.jsonl     all that was seen and done                               (holder)
     exit.json        how it ended                                             (holder)
+    holder.log       what a holder complained of that was not forked          (holder)
     read.json        how far the supervisor has read the events               (supervisor)
 
 An inbox entry is written under a name that the holder does not look for, journalled, and only then

@@ -2,6 +2,7 @@
 
 import os
 import sys
+import time
 
 import pytest
 from outsourcerer.actors.holder_loop import SelectLoop
@@ -17,24 +18,24 @@ class Stage:
     def __init__(self, folder, code, argv=None):
         self.loop, self.folder, self.heard, self.ended = SelectLoop(), str(folder), [], None
         self.launch = {"argv": argv or [sys.executable, "-c", code], "env": dict(os.environ), "cwd": str(folder)}
-        self.child = PlainChild(self, self.hear)
-        self.when = lambda: False
-
-    def hear(self, data):
-        self.heard.append(data)
-        self.loop.stopped = self.when()
+        self.child = PlainChild(self, self.heard.append)
 
     def gone(self, code, signal):
         self.ended = (code, signal)
-        self.loop.stopped = True
 
-    def run(self, until=lambda: False):
-        self.when = until
-        self.loop.stopped = until()
-        guard = self.loop.later(60, lambda: setattr(self.loop, "stopped", True))
-        if not self.loop.stopped:
-            self.loop.run()
-        self.loop.forget(guard)
+    def run(self, until=None):
+        """Serve until something is true; else to its end."""
+        until = until or (lambda: self.ended is not None)
+        deadline, self.loop.stopped = time.monotonic() + 60, False
+
+        def look():
+            assert time.monotonic() < deadline
+            self.loop.stopped = until()
+            if not self.loop.stopped:
+                self.loop.later(0.005, look)
+
+        look()
+        self.loop.run()
 
     def text(self):
         return b"".join(self.heard)
@@ -46,8 +47,7 @@ def test_it_is_told_and_heard_in_order_and_leaves_when_its_stdin_closes(tmp_path
     order = []
     stage.child.write(b"abc\n", lambda: order.append(1))
     stage.child.write(b"def\n", lambda: order.append(2))
-    stage.run(lambda: stage.text() == b"cba\nfed\n")
-    assert order == [1, 2]
+    stage.run(lambda: stage.text() == b"cba\nfed\n" and order == [1, 2])
     stage.child.write(b"", stage.child.close_stdin)
     stage.run()
     assert (stage.text(), stage.heard[-1], stage.ended) == (b"cba\nfed\nbye\n", b"", (0, None))
@@ -65,9 +65,11 @@ def test_a_flood_waits_and_is_whole_and_one_that_reads_nothing_holds_up_nobody(t
 
 def test_a_grandchild_that_keeps_the_pipe_is_not_waited_for(tmp_path, monkeypatch):
     monkeypatch.setattr(plain_child, "DRAIN_S", 0.05)
-    code = "import subprocess, sys\nprint(subprocess.Popen([sys.executable, '-c', 'input()']).pid, flush=True)"
+    code = "import subprocess\nprint(subprocess.Popen(['sleep', '600']).pid, flush=True)\ninput()"
     stage = Stage(tmp_path, code)
     stage.child.start()
+    stage.run(lambda: stage.text().endswith(b"\n"))
+    stage.child.write(b"go\n")
     stage.run()
     assert (stage.ended, stage.heard[-1]) == ((0, None), b"")
     os.kill(int(stage.text()), 9)

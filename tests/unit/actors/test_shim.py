@@ -73,6 +73,24 @@ def test_the_exit_is_written_once_there_is_room_however_long_that_takes(monkeypa
     assert (len(pauses), max(pauses)) == (42, shim.LONGEST_PAUSE_S)
 
 
+def test_a_record_that_somebody_reads_is_replaced_a_moment_later(tmp_path, monkeypatch):
+    real, tries = os.replace, []
+
+    def held(source, target):
+        tries.append(target)
+        if len(tries) < 3:
+            raise PermissionError
+        real(source, target)
+
+    monkeypatch.setattr(os, "replace", held)
+    with pytest.raises(PermissionError):
+        shim.write_json(os.fsencode(tmp_path), "holder.json", {"a": 1})
+    assert list(tmp_path.iterdir()) == []
+    monkeypatch.setattr(shim, "HELD_OPEN_S", (0.0, 0.0))
+    shim.write_json(os.fsencode(tmp_path), "holder.json", {"a": 1})
+    assert (json.loads((tmp_path / "holder.json").read_text()), len(tries)) == ({"a": 1}, 3)
+
+
 def test_a_job_folder_that_is_gone_is_not_waited_for(monkeypatch, tmp_path):
     monkeypatch.setattr(shim.time, "sleep", lambda _: pytest.fail("it waits"))
     shim.write_exit(os.fsencode(tmp_path / "gone"), shim.exit_record(1, code=7))
@@ -203,7 +221,7 @@ def test_many_shims_of_one_attempt_start_one_delegate(bench):
         for thread in threads:
             thread.start()
         for thread in threads:
-            thread.join(30)
+            thread.join(120)
         ended(folder)
         for spawner in spawners:
             late = bench.folder("pass")
@@ -357,7 +375,7 @@ def test_a_forking_process_that_was_killed_or_stopped_is_replaced(bench, number)
     process = forking_process(bench)
     os.kill(process.pid, number)
     if number is signal.SIGKILL:
-        process.wait(30)
+        process.wait(120)
     folder = bench.run("print('ran')")
     if number is signal.SIGSTOP:
         assert bench.fate(folder) is LaunchFate.NEVER

@@ -1,6 +1,7 @@
 """What is done in another way where POSIX's own is missing: each such way, run here with that taken away."""
 
 import asyncio
+import contextlib
 import os
 import signal
 import subprocess
@@ -33,19 +34,19 @@ def family():
     process = subprocess.Popen(
         [sys.executable, "-c", GRANDCHILD], stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True
     )
-    child = int(process.stdout.readline())
+    child = psutil.Process(int(process.stdout.readline()))
     yield process, child
-    for pid in (process.pid, child):
-        if psutil.pid_exists(pid):
-            os.kill(pid, signal.SIGKILL)
+    process.kill()
+    with contextlib.suppress(psutil.NoSuchProcess):
+        child.kill()
     process.wait()
     process.stdin.close()
     process.stdout.close()
 
 
-def gone(pid):
+def gone(process):
     try:
-        return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+        return process.status() == psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:
         return True
 
