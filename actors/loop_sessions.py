@@ -33,13 +33,15 @@ from ..state.session_folder import EVENTS, SessionFolder
 from .base import log
 from .loop_turn import Turn
 from .services import Services
-from .session_desk import SessionDesk
+from .session_desk import STOPPED, SessionDesk
 from .session_intake import draft_session
+from .session_names import session_actor
 from .session_reading import Tail
 
 POLL_S = 0.25
 WATCH_S = 20.0
 """How long one thread watches a turn before it looks at the loop's record again."""
+LEAVE_S = 10.0
 STOP_AFTER_S = 20.0
 """A turn that was interrupted for its time and goes on for so long has its session stopped."""
 MODES = {Verb.EDIT: SessionMode.EDITS, Verb.YOLO: SessionMode.YOLO}
@@ -81,6 +83,8 @@ class Came:
     text: str
     session: SessionRecord | None
     turns: int
+    taken: bool = False
+    """Whether what was sent may have reached the program."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +132,7 @@ class LoopSessions:
         if found is None:
             reply = self.desk.answer(SessionStart(request=session_request(request, step)))
         elif found.state.ended:
+            self._until_left(found.session_id)
             reply = self.desk.answer(
                 SessionRelaunch(session=found.session_id, environment=request.environment, effort=request.effort)
             )
@@ -141,6 +146,12 @@ class LoopSessions:
         if (mode := MODES.get(request.verb)) is not None and found.mode is not mode:
             self._allow(record, found, mode, request)
         return found
+
+    def _until_left(self, session_id: str) -> None:
+        """Wait until an ended session's actor has left: its name is free then."""
+        deadline = time.monotonic() + LEAVE_S
+        while self.services.directory.find(session_actor(session_id)) is not None and time.monotonic() < deadline:
+            time.sleep(0.05)
 
     def _allow(self, record: LoopRecord, found: SessionRecord, mode: SessionMode, request: JobRequest) -> None:
         """Let it do what the loop's verb says. Where that is not granted it asks, and a person answers."""
@@ -202,7 +213,9 @@ class LoopSessions:
             state, why = JobState.CANCELED, "canceled on request"
         elif cut and late:
             state, why = JobState.TIMEOUT, "its time was over"
-        return Came(state, why, turn.text, found, turn.ends)
+        elif cut and found.state.ended and found.reason == STOPPED:
+            state, why = JobState.CANCELED, "its session was stopped"
+        return Came(state, why, turn.text, found, turn.ends, turn.got)
 
     def _cut(self, record: LoopRecord, step: LoopStep, *, stopped: bool) -> None:
         """End a turn whose time is over; one that does not heed it has its session stopped."""
@@ -236,6 +249,11 @@ class LoopSessions:
             return True
         reply = self.desk.answer(SessionStop(session=found.session_id))
         return not isinstance(reply, Refused) or reply.code is RefusalCode.SESSION_ENDED
+
+    def stop_others(self, record: LoopRecord, step: LoopStep) -> None:
+        """Have those ended that a step's is not: a rung that was left, a seat that has spoken."""
+        for session_id in {one.session_id for one in record.steps if one.session_id != step.session_id}:
+            self.stop(session_id)
 
     def live(self, record: LoopRecord) -> list[str]:
         """Return the ids of the loop's sessions that still run."""

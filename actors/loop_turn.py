@@ -47,6 +47,8 @@ class Turn:
     """Turns of the session that have ended, in all."""
     open: dict[int, str] = field(default_factory=dict)
     """Later entries that are under way, and their last word."""
+    got: bool = False
+    """Whether it may have reached the program, whatever was said later."""
     _number: int = 0
     _texts: list[str] = field(default_factory=list)
 
@@ -76,6 +78,7 @@ class Turn:
             return
         if event.get("id") == self.send_id:
             self._number, self.delivery, self.reason = number, state, as_word(event.get("reason"), 300)
+            self.got = self.got or self.taken
             at = event.get("at")
             self.told_at = float(at) if isinstance(at, int | float) else self.told_at
         elif self._number and number > self._number:

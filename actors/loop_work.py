@@ -17,6 +17,7 @@ from ..lanes.feedback import fingerprint, last_line
 from ..messages.job import JobRecord, JobRequest
 from ..messages.loop import LoopRecord, LoopStep, Role, Shape
 from ..messages.refusals import RefusalCode, Refused
+from ..messages.session import SessionRecord
 from ..messages.vocabulary import JobState
 from ..state import ledger
 from ..state.errors import StateError, printable
@@ -82,7 +83,9 @@ class LoopWork:
         home = self.services.home
         folder = LoopFolder.of(home, record.loop_id)
         if step.job_id is None or (home.job_dir(step.job_id).exists() and not self._is_known(step.job_id)):
-            return Launched(step.number, renamed=new_job_id(time.time(), os.urandom(6)))
+            if step.job_id is not None and self.desk.awaits(step.job_id):
+                return Launched(step.number, again=True)
+            return Launched(step.number, renamed=_fresh_id())
         try:
             common = _moved(record) or self._common(record, folder)
             if isinstance(common, Refused):
@@ -155,22 +158,22 @@ class LoopWork:
         if sessions.is_given(record, step):
             return Launched(step.number)
         if sessions.is_half_made(step):
-            return Launched(step.number, renamed=new_job_id(time.time(), os.urandom(6)))
+            return Launched(step.number, renamed=_fresh_id())
         try:
             common = _moved(record) or self._common(record, folder)
             if isinstance(common, Refused):
                 return Launched(step.number, refused=_refused(step, common))
             if step.role in _WORKS:
                 self._guard(record, folder)
-            for other in record.steps:
-                if other.role is step.role and other.who != step.who and step.role in _WORKS:
-                    sessions.stop(other.session_id)  # a rung that was left
+                sessions.stop_others(record, step)
             request = request_for(record, common, step, prompt="", before=None, timeout_s=None)
             found = sessions.up(record, step, request)
+            if isinstance(found, Refused) and found.code is RefusalCode.SESSION_NAME_IN_USE:
+                return Launched(step.number, renamed=_fresh_id())  # somebody else is called so now
             if isinstance(found, Refused):
                 return _not_begun(step, found)
             said = [one for one in record.steps if one.session_id == step.session_id and one.ended is not None]
-            knows = said[-1] if said and said[-1].attempt == found.attempt and said[-1].state != REFUSED else None
+            knows = said[-1] if said and _goes_on(said[-1], found) else None
             prompt = self.words.prompt(record, step, folder, said=knows)
             if (refused := sessions.give(record, step, prompt, request)) is not None:
                 return _not_begun(step, refused)
@@ -201,7 +204,8 @@ class LoopWork:
             update |= {
                 "model": known.model_observed or known.model or step.model,
                 "cwd": known.cwd,
-                "attempt": known.attempt,
+                "attempt": known.attempt if came.taken else None,
+                "conversation": known.conversation if came.taken else None,
                 "turns": max(before, came.turns),
                 "cash_usd": cash,
                 "measured": measured,
@@ -347,6 +351,16 @@ def _moved(record: LoopRecord) -> Refused | None:
         return None
     message = f"its folder {printable(record.cwd)} leads elsewhere now: it was {printable(record.real)}"
     return Refused(code=RefusalCode.BAD_CWD, message=message, hint="put it back, or begin a loop there")
+
+
+def _goes_on(step: LoopStep, session: SessionRecord) -> bool:
+    """Whether a session still is in the conversation that got what a step sent."""
+    same = step.conversation is not None and step.conversation == session.conversation
+    return step.attempt is not None and (same or step.attempt == session.attempt)
+
+
+def _fresh_id() -> str:
+    return new_job_id(time.time(), os.urandom(6))
 
 
 def _not_begun(step: LoopStep, why: Refused) -> Launched:

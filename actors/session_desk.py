@@ -56,6 +56,8 @@ SHOWN_CHARS = 4000
 MARGIN_CHARS = 8192
 """So much behind it is looked at, too: a secret that is cut in two would not be known for one."""
 PLAN = "plan.json"
+STOPPED = "stopped on request"
+"""Why a session that somebody ended by a command has ended."""
 _GIVEN = "SELECT 1 FROM facts WHERE job_id = ? AND kind = 'session.given' AND json_extract(body, '$.send_id') = ?"
 
 
@@ -314,7 +316,7 @@ class SessionDesk:
         if isinstance(record, Refused):
             return record
         if not record.state.ended:
-            answer = self._ask(session_id, StopSession("stopped on request"))
+            answer = self._ask(session_id, StopSession(STOPPED))
             if isinstance(answer, Refused) and answer.code is not RefusalCode.SESSION_ENDED:
                 return answer
         return self._views(ViewSessions(session=session_id))

@@ -166,7 +166,9 @@ class LoopStep(Observation):
     session_id: SessionId | None = None
     """The session that it is a turn of, where it is no job."""
     attempt: int | None = None
-    """Which launch of that session's program had the turn."""
+    """Which launch of that session's program had the turn; None where what was sent did not reach it."""
+    conversation: str | None = None
+    """The conversation that got what was sent, by its CLI's own id; None where it did not, or names none."""
     turns: int | None = None
     """How many turns of it were over with this one."""
     began: float

@@ -69,7 +69,7 @@ def loop_object(loop: Mapping[str, Any], root: str, now: float) -> dict[str, Any
         "cost": _cost(steps),
         "now": _now(steps),
         "last_failure": _failure(steps),
-        "best": _best(steps),
+        "best": _best(steps, folder),
         "findings": sum(int(step.get("found") or 0) for step in steps) if shape == "sweep" else None,
         "findings_path": f"{folder}/findings.txt" if shape == "sweep" else None,
         "plan_path": f"{folder}/plan.md" if shape == "council" else None,
@@ -134,14 +134,15 @@ def _failure(steps: list[dict[str, Any]]) -> str | None:
     return None
 
 
-def _best(steps: list[dict[str, Any]]) -> dict[str, Any] | None:
-    """Return the answer that a judge thought best; None where none was judged."""
+def _best(steps: list[dict[str, Any]], folder: str) -> dict[str, Any] | None:
+    """Return the answer that a judge thought best; None where none was judged. A session's is a file of the loop's."""
     scored = [step for step in steps if isinstance(step.get("score"), int | float)]
     if not scored:
         return None
     top = max(scored, key=lambda step: (step["score"], -int(step.get("lap") or 0)))
     written = next((step for step in steps if step.get("role") == "write" and step.get("lap") == top.get("lap")), {})
-    return {"lap": top.get("lap"), "score": top["score"], "job_id": written.get("job_id")}
+    path = f"{folder}/answer-{written['number']}.md" if written.get("session_id") else None
+    return {"lap": top.get("lap"), "score": top["score"], "job_id": written.get("job_id"), "path": path}
 
 
 def _unused(terms: Mapping[str, Any], steps: list[dict[str, Any]]) -> list[str]:

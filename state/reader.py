@@ -261,8 +261,9 @@ class Reader:
         try:
             db, version = self._connect("mode=ro")
         except sqlite3.OperationalError as error:
-            # A folder that can't be written, with no index of the log in it: read the main file alone.
-            if not _cannot_open(error):
+            # A folder that can't be written, or no index of the log in it: read the main file alone. Not where the
+            # log is there and only can't be opened now (no descriptors are left): what is newest would be gone.
+            if not _cannot_open(error) or _log_is_there(self._path):
                 raise
             db, version = self._connect("mode=ro&immutable=1")
             if _size(self._path + "-wal"):
@@ -340,6 +341,11 @@ def _size(path: str) -> int:
         return os.stat(path).st_size  # noqa: PTH116 - a plain string is at hand
     except OSError:
         return 0
+
+
+def _log_is_there(path: str) -> bool:
+    """Whether somebody writes, or wrote, this store with its log beside it, in a folder that can be written."""
+    return os.path.exists(f"{path}-shm") and os.access(os.path.dirname(path), os.W_OK)  # noqa: PTH110, PTH120 - as above
 
 
 def _cannot_open(error: sqlite3.OperationalError) -> bool:

@@ -295,9 +295,7 @@ class Store:
             if version > SCHEMA:
                 raise newer(os.fspath(self._path), version)
             if version:
-                found = self._db.execute("PRAGMA quick_check(1)").fetchone()
-                if found is None or found[0] != "ok":
-                    raise DamagedStore(message=f"{printable(self._path)} is damaged: {found and found[0]}")
+                self._demand_whole()
             elif self._db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
                 raise DamagedStore(message=f"{printable(self._path)} is another program's database")
             for number, name, script in migrations():
@@ -307,6 +305,15 @@ class Store:
             self.rollback()
             raise from_sqlite_error(error, self._path) from error
         self.live()
+
+    def _demand_whole(self) -> None:
+        """Raise DamagedStore for a file that contradicts itself. Indexes alone are made anew from what they index."""
+        found = self._db.execute("PRAGMA integrity_check(1)").fetchone()
+        if found is not None and found[0] != "ok" and "index" in found[0]:
+            self._db.execute("REINDEX")
+            found = self._db.execute("PRAGMA integrity_check(1)").fetchone()
+        if found is None or found[0] != "ok":
+            raise DamagedStore(message=f"{printable(self._path)} is damaged: {found and found[0]}")
 
     def _migrate(self, number: int, name: str, script: str, now: float) -> None:
         """Apply one file whole: a kill in the middle leaves the schema before it."""

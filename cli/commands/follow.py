@@ -74,7 +74,7 @@ class _Teller:
     def tell(self, job: Job) -> None:
         """Take the job as it is now."""
         progress = job.get("progress") or {}
-        key = (job.get("state"), progress.get("last_marker"))
+        key = (job.get("state"), job.get("reason"), progress.get("last_marker"))
         now = time.monotonic()
         if key == self._told and now - self._told_at < self._digest_s * 0.9:
             self._display.show([job])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from typing import Annotated, Any, Literal
 
+import click
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from pydantic import Field
@@ -42,17 +43,10 @@ def add(server: MCPServer, desk: Desk) -> None:
         unasked: Annotated[bool, Field(description="The person wants that it changes things without asking.")] = False,
     ) -> dict[str, Any]:
         """Switch a session's model, effort or mode, one of them, for this session only. Declined while it works."""
-        chosen = [word for word in (model, effort, mode) if word is not None]
-        if len(chosen) != 1:
-            raise ToolError("Give one of model, effort and mode (usage)")
+        action = await ask(_action, model, effort, mode, unasked)
         if effort is not None and await ask(_in_terminal, desk, session):
             return await _anew(desk, session, effort, Telling(context, UP_S))
-        action: dict[str, Any] = {"op": "mode", "mode": mode, "yolo": unasked}
-        if model is not None:
-            action = {"op": "model", "model": await ask(word_of, model, "model", 1024)}
-        elif effort is not None:
-            action = {"op": "effort", "effort": effort}
-        body = {"kind": "session.steer", "action": action}
+        body: dict[str, Any] = {"kind": "session.steer", "action": action}
         if mode is not None:
             body["environment"] = environment()
         return await given_to(desk, session, body, Telling(context, STEERED_S), takes_s=STEERED_S)
@@ -70,6 +64,19 @@ def add(server: MCPServer, desk: Desk) -> None:
         if live(found):
             raise ToolError(f"the session {found['name']} runs (not_finished). What helps: session_stop")
         return await _anew(desk, session, effort, Telling(context, UP_S))
+
+
+def _action(model: str | None, effort: str | None, mode: str | None, unasked: bool) -> dict[str, Any]:
+    """Return the one change that is asked for. Raises click.UsageError."""
+    if sum(word is not None for word in (model, effort, mode)) != 1:
+        raise click.UsageError("Give one of model, effort and mode.")
+    if model is not None:
+        return {"op": "model", "model": word_of(model, "model", 1024)}
+    if effort is not None:
+        return {"op": "effort", "effort": effort}
+    if mode in ("edits", "yolo") and not unasked:
+        raise click.UsageError(f"mode {mode} changes things without asking; only if the person wants that: unasked.")
+    return {"op": "mode", "mode": mode, "yolo": unasked}
 
 
 def _in_terminal(desk: Desk, token: str) -> bool:

@@ -133,7 +133,7 @@ def change_line(job: Mapping[str, Any]) -> str:
     """Return one line for a job as it is now: state, elapsed, tally, what was last heard."""
     state = one_line(str(job.get("state")), 24)
     marker = (job.get("progress") or {}).get("last_marker")
-    heard = marker if job.get("ended") is None else job.get("reason") or marker
+    heard = job.get("reason") or marker  # a live job's reason is about now: what it waits for, why it may be stuck
     parts = [f"{job.get('job_id')} {state}", f"{age(job.get('age_s'))}, {acts(job)}"]
     meaning = words_for(str(job.get("state")))
     if job.get("supervision") == "none" and job.get("note"):  # its verdict is due

@@ -101,8 +101,9 @@ def conclusion(loop: Mapping[str, Any]) -> list[str]:
     lines = [f"LAST FAILURE: {one_line(str(loop['last_failure']), 300)}"] if loop["last_failure"] else []
     lines += [f"{loop['state']}: {one_line(str(loop['reason']), 400)}"] if loop["reason"] else []
     best = loop["best"]
-    if best and best["job_id"]:
-        lines.append(f"best answer: lap {best['lap']}, score {best['score']:g}: osrc result {best['job_id']}")
+    if best and (best["job_id"] or best["path"]):
+        where = best["path"] or f"osrc result {best['job_id']}"
+        lines.append(f"best answer: lap {best['lap']}, score {best['score']:g}: {where}")
     lines += [f"findings: {loop['findings_path']}"] if loop["findings"] else []
     if loop["plan_path"] and loop["ended"] is not None:
         lines.append(f"plan: {loop['plan_path']}")

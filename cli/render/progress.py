@@ -17,8 +17,8 @@ _CLEAR = "\r\x1b[K"
 class Display:
     """What a person sees of jobs while a command waits for them.
 
-    On a terminal: elapsed time, state, tally, last marker, on one line. Elsewhere: a line when a state
-    or a marker changes. ``quiet`` shows nothing at all.
+    On a terminal: elapsed time, state, tally, last marker, on one line. Elsewhere: a line when a state,
+    its reason or a marker changes. ``quiet`` shows nothing at all.
     """
 
     def __init__(self, *, quiet: bool = False) -> None:
@@ -67,7 +67,7 @@ class Display:
             self._drawn = False
 
     def _changed(self, job: Mapping[str, Any]) -> bool:
-        key = (job.get("state"), (job.get("progress") or {}).get("last_marker"))
+        key = (job.get("state"), job.get("reason"), (job.get("progress") or {}).get("last_marker"))
         identifier = str(job.get("job_id"))
         if self._seen.get(identifier) == key:
             return False
@@ -101,8 +101,8 @@ def live_line(jobs: Sequence[Mapping[str, Any]], elapsed: str) -> str:
     parts = [elapsed, str(job.get("state")), acts(job)]
     if isinstance(percent, int) and not isinstance(percent, bool):
         parts.append(f"{percent}%")
-    if marker:
-        parts.append(str(marker))
+    if heard := job.get("reason") or marker:
+        parts.append(str(heard))
     line = " · ".join(parts)
     if len(jobs) == 1:
         return line

@@ -57,13 +57,11 @@ def _cells(job: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def last_words(job: Mapping[str, Any]) -> str:
-    """Return what was last heard of a job: its last marker while it lives, its reason once it has ended."""
+    """Return what was last heard of a job: why it is as it is, where that is known, else its last marker."""
     marker = (job.get("progress") or {}).get("last_marker")
-    if job.get("ended") is not None and job.get("reason"):
-        return str(job["reason"])
     if job.get("ended") is None and job.get("note"):  # why what is shown may not be the whole of it
         return str(job["note"])
-    return str(marker or job.get("reason") or job.get("note") or "")
+    return str(job.get("reason") or marker or job.get("note") or "")
 
 
 def columns(rows: Sequence[Sequence[str]]) -> list[str]:

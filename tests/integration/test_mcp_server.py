@@ -85,11 +85,22 @@ def test_a_host_delegates_steers_and_reads(home: Supervised) -> None:
             assert last["end"]["ok"]
             news = await answered(client, "session_read", session="fix", since=seen["cursor"])
             assert "later" in [event["text"] for event in news["events"] if event["type"] == "text"]
+            for change in ({"model": "fable"}, {"mode": "plan"}):
+                assert (await answered(client, "session_set", session="fix", **change))["delivery"] == "done"
+            unasked = await client.call_tool("session_set", {"session": "fix", "mode": "edits"})
+            assert (unasked.is_error, "the person wants" in unasked.content[0].text) == (True, True)
+            await answered(client, "session_send", session="fix", text="work")
+            assert (await answered(client, "session_interrupt", session="fix"))["delivery"] == "done"
+            running = await client.call_tool("session_relaunch", {"session": "fix"})
+            assert (running.is_error, "session_stop" in running.content[0].text) == (True, True)
             assert [one["name"] for one in (await answered(client, "status"))["sessions"]] == ["fix"]
             assert (await answered(client, "session_stop", session="fix"))["session"]["state"] == "exited"
+            again = await answered(client, "session_relaunch", session="fix")
+            assert (again["up"], again["session"]["name"]) == (True, "fix")
+            await answered(client, "session_stop", session="fix")
 
     anyio.run(whole)
-    assert sessions.given()[-1] == "say later"
+    assert sessions.given()[-1] == "work"
 
 
 def test_without_a_supervisor_the_server_supervises_by_itself(home: Supervised) -> None:
@@ -158,7 +169,16 @@ def test_a_host_has_several_models_work_and_their_work_judged(home: Supervised) 
             await until_ended(client, again["errand_id"])
             assert (await answered(client, "result", job=again["errand_id"]))["result"]["landed"] == kept["landed"]
 
-            tried = await answered(client, "best_of", number=2, task=more, check="true", lane="fake", cwd=str(repo))
+            tried = await answered(
+                client,
+                "best_of",
+                number=2,
+                task=more,
+                check="grep -q more b.txt",
+                allow_green=True,
+                lane="fake",
+                cwd=str(repo),
+            )
             await until_ended(client, tried["errand_id"])
             best = (await answered(client, "result", job=tried["group_id"]))["result"]
             assert (best["winner"]["verdict"], best["base"]) == ("passed", kept["landed"]), best

@@ -70,7 +70,7 @@ def test_what_became_of_it(events, over, verdict):
 def test_its_text_is_the_last_word_or_all_that_was_said():
     turn = Turn("mine")
     turn.read([TEXT, *BEGUN, TEXT, TEXT, end()])
-    assert (turn.text, turn.ends) == ("saidsaid", 1)
+    assert (turn.text, turn.ends, turn.got) == ("saidsaid", 1, True)
     turn.read([end(text="the end")])
     assert turn.text == "the end"
 

@@ -124,6 +124,21 @@ def test_what_runs_and_what_is_not_known():
     assert "no cash, 2 of unknown cost" in head(unknown)
 
 
+@pytest.mark.parametrize(
+    ("state", "said"),
+    [
+        ("working", "runs (osrc session read S -f)"),
+        (None, "runs (osrc session read S -f)"),
+        ("waiting-approval", "asks you something (osrc session answer S)"),
+        ("login", "waits: its session is in state login (osrc session read S)"),
+    ],
+)
+def test_a_turn_of_a_session_says_how_it_is_steered(state, said):
+    told = shown(*STEPS, {"number": 4, "role": "build", "lap": 2, "session_id": "S", "began": 5.0})
+    told["steps"][-1]["session_state"] = state
+    assert step_line(told["steps"][-1]) == f"lap 2 build: {said}"
+
+
 def test_what_is_said_at_the_end_of_other_shapes():
     steps = [
         {"number": 1, "role": "write", "lap": 1, "job_id": "W", "began": 1.0, "ended": 1.0, "state": "done"},
@@ -131,6 +146,9 @@ def test_what_is_said_at_the_end_of_other_shapes():
     ]
     told = shown(*steps, terms={"shape": "optimize"}, end="blocked", reason="r", ended=2.0)
     assert "best answer: lap 1, score 70: osrc result W" in conclusion(told)
+    steps[0] |= {"job_id": None, "session_id": "S"}
+    told = shown(*steps, terms={"shape": "optimize"}, end="blocked", reason="r", ended=2.0)
+    assert f"best answer: lap 1, score 70: /home/loops/{LOOP}/answer-1.md" in conclusion(told)
     rungs = {"shape": "escalate", "models": ["a", "b", "c"]}
     told = shown(STEPS[1], terms=rungs, end="success", reason="r", ended=2.0)
     assert "never needed: b, c" in conclusion(told)

@@ -9,6 +9,9 @@ from typing import Any
 import pytest
 from outsourcerer.actors.job_output import JobOutput, meaning
 from outsourcerer.actors.retry_telling import MOST, RetryTelling
+from outsourcerer.cli.render.lines import change_line
+from outsourcerer.cli.render.progress import live_line
+from outsourcerer.cli.render.table import last_words
 from outsourcerer.lanes.contract import Task
 from outsourcerer.lanes.evidence import Evidence, fold, why_retrying
 from outsourcerer.lanes.outcome import judge
@@ -122,6 +125,13 @@ def test_what_the_cli_does_is_told_once_and_taken_back(tmp_path: Path) -> None:
         for fact in telling.tell(JOB, JobState.RUNNING, heard, lost)
     ]
     assert len(many) < MOST
+
+
+@pytest.mark.parametrize("show", [change_line, last_words, lambda job: live_line([job], "0:01")])
+def test_whoever_watches_is_told_why_it_takes_so_long(show: Any) -> None:
+    job = {"job_id": JOB, "state": "running", "age_s": 5, "progress": {"last_marker": "PROGRESS 1/2"}}
+    assert "PROGRESS 1/2" in show(job)
+    assert "its CLI tries again" in show(job | {"reason": "the service could not be reached; its CLI tries again"})
 
 
 SENTENCES = [

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from outsourcerer.messages.loop import LoopEnd, LoopLimits, LoopRecord, LoopStep, LoopTerms, Role, Shape
 from outsourcerer.state.loop_machine import EndedLoop, best, cash, decide, remaining_s
-from outsourcerer.state.loop_moves import AGAIN, Act, Grade, Wait
+from outsourcerer.state.loop_moves import AGAIN, TOGETHER, Act, Grade, Wait
 from outsourcerer.state.loop_moves import End as Over
 from outsourcerer.state.opinion_machine import STANDS
 
@@ -374,3 +374,37 @@ def test_a_turn_that_was_cut_off_is_gone_on_with_in_its_lap():
     assert decide(loop(RED, cut), 1.0) == decide(loop(RED, cut, limits={"laps": 1}), 1.0)
     assert ended(loop(RED, cut, cut)) == "blocked"
     assert decide(loop(RED, cut, build(1, session_id=session)), 1.0) == Grade(1)
+
+
+@settings(deadline=None, max_examples=40)
+@given(shape=st.sampled_from(["council", "opinion"]), data=st.data())
+def test_those_who_are_asked_at_once_are_each_asked_once_whoever_ends_first(shape, data):
+    record = loop(shape=shape, judge="j").model_copy(update={"launched": True})
+    now = 1.0
+    for _ in range(400):
+        now += 1.0
+        found = decide(record, now)
+        under_way = [one for one in record.steps if one.ended is None]
+        if isinstance(found, Over):
+            assert not under_way
+            return
+        if isinstance(found, Wait):
+            assert list(found.steps) == under_way != []
+        may_end = under_way and data.draw(st.booleans())
+        if isinstance(found, Wait) or may_end:
+            one = data.draw(st.sampled_from(under_way))
+            fate = step_of(record, Act(one.role, one.lap, one.who, one.round), now, data)
+            over = one.model_copy(
+                update={"ended": now, "state": fate.state, "found": fate.found, "agrees": fate.agrees}
+            )
+            steps = tuple(over if step.number == one.number else step for step in record.steps)
+        else:
+            began = step_of(record, found, now, data)
+            together = isinstance(found, Act) and found.role in TOGETHER
+            assert together or not under_way
+            if together:
+                assert (found.who, found.round) not in [(one.who, one.round) for one in under_way]
+                began = began.model_copy(update={"ended": None, "state": None, "found": None})
+            steps = (*record.steps, began)
+        record = record.model_copy(update={"steps": steps})
+    raise AssertionError("it does not end")

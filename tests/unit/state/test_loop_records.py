@@ -137,4 +137,4 @@ def test_the_best_answer_is_the_earliest_of_the_best():
         )
     ]
     shown = loop_object(record(steps=steps, terms=LoopTerms(shape="optimize")).model_dump(mode="json"), "/h", 1.0)
-    assert shown["best"] == {"lap": 1, "score": 60.0, "job_id": "20261130-010203-000000000001"}
+    assert shown["best"] == {"lap": 1, "score": 60.0, "job_id": "20261130-010203-000000000001", "path": None}
