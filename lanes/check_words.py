@@ -9,9 +9,10 @@ A delegate that may change files may change what judges it. Whether a word names
 from __future__ import annotations
 
 import itertools
+import posixpath
 import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 WORDS = 1000
@@ -74,6 +75,21 @@ _BEFORE = frozenset(
     {"env", "exec", "time", "nice", "command", "sudo", "timeout", "xvfb-run", "then", "do", "!", "if", "{"}
 )
 """Words after which the command proper follows."""
+_GIVEN = re.compile(r"-[a-z]*c")
+"""The option of a shell before a line that it runs."""
+_GOES_TO: Mapping[str, frozenset[str]] = {
+    **dict.fromkeys(("make", "gmake"), frozenset({"-C", "--directory"})),
+    **dict.fromkeys(("npm", "npx"), frozenset({"--prefix"})),
+    "yarn": frozenset({"--cwd"}),
+    "pnpm": frozenset({"-C", "--dir"}),
+    "bun": frozenset({"--cwd"}),
+}
+"""Program → options that name the folder it goes to."""
+_READS: Mapping[str, frozenset[str]] = {
+    **dict.fromkeys(("make", "gmake"), frozenset({"-f", "--file", "--makefile"})),
+    "just": frozenset({"-f", "--justfile"}),
+}
+"""Program → options that name the file it reads."""
 _SCRIPTS = (".sh", ".bash", ".bats")
 _PUNCTUATION = frozenset("();<>|&")
 _TESTLIKE = re.compile(r"(?:^|[/._-])(?:tests?|specs?|checks?|verify|expected|goldens?|fixtures?|conftest)(?:$|[/._-])")
@@ -85,34 +101,121 @@ def parts_of(command: str, *, nested: bool = False) -> Parts:
     ``nested``: it is a line of a script, whose programs may well be what the work is about.
 
     A file that is merely named in it (``grep -q done notes.md``) is what the work is about, and not its judge: only
-    what is run as a script, and what is called a test, counts.
+    what is run as a script, and what is called a test, counts. Names are those from the folder that it goes to:
+
+    >>> parts_of("cd web && make -C ui -f build.mk && sh -c './t.sh'").scripts
+    ('web/t.sh',)
     """
-    words = _words(command)
-    kept: dict[str, None] = {}
-    scripts: dict[str, None] = {}
-    programs: set[str] = set()
-    place = script = True
-    for word in words:
-        if set(word) <= _PUNCTUATION:
-            place, script = True, False
+    found = _Found(nested)
+    found.read(command, "")
+    return found.parts()
+
+
+class _Found:
+    """What was found in a command so far."""
+
+    def __init__(self, nested: bool) -> None:
+        self.nested = nested
+        self.kept: dict[str, None] = {}
+        self.scripts: dict[str, None] = {}
+        self.direct: dict[str, None] = {}
+        self.programs: set[tuple[str, str]] = set()
+        """Where it is run, and its name."""
+        self.shadows: dict[str, None] = {}
+
+    def read(self, command: str, folder: str) -> None:
+        """Take in a line that is run in a folder."""
+        for words, place in _simple(_words(command), folder):
+            self._take(words, place)
+
+    def _take(self, words: list[str], folder: str) -> None:
+        """Take in a simple command: a program and its words."""
+        place, script, before = True, False, ""
+        folder_of = next((_under(folder, word) for word in _values(words, _GOES_TO)), folder)
+        for file in _values(words, _READS):
+            self.kept[_under(folder_of, file)] = None
+        for word in words:
+            if place and "=" in word.partition("/")[0]:
+                continue
+            name, here = word.rpartition("/")[2], _under(folder, word)
+            run = script and not place and not word.startswith("-")
+            if run and _GIVEN.fullmatch(before):
+                self.read(word, folder)  # shorter than the line that it is a word of
+                run = False
+            if run or (place and not self.nested):
+                self.kept[here] = None
+            if run or word.endswith(_SCRIPTS):
+                self.scripts[here] = None
+            self.programs.add((folder_of, name))
+            script = (place and name in _SHELLS) or (script and word.startswith("-") and not place)
+            place, before = place and name in _BEFORE, word
+            own = word.startswith("./") and not self.nested
+            if _TESTLIKE.search(word) or own or word.endswith(_SCRIPTS):
+                self.kept[here] = None
+            if own:
+                self.direct[here] = None
+        self.shadows |= dict.fromkeys(_under(folder, name) for name in _shadows(words))
+
+    def parts(self) -> Parts:
+        """Return what was found."""
+        programs = sorted(self.programs)
+        files = tuple(_under(folder, file) for folder, name in programs for file in _FILES.get(name, ()))
+        patterns = tuple(dict.fromkeys(name for _, program in programs for name in _PATTERNS.get(program, ())))
+        folders = dict.fromkeys(folder for folder, _ in programs)
+        groups = (tuple(_under(folder, one) for one in group) for folder in folders for group in (_MAKE, _JUST))
+        instead = tuple(group for group in groups if set(group) <= set(files))
+        return Parts(tuple(self.kept), files, patterns, instead, tuple(self.shadows), tuple(self.scripts | self.direct))
+
+
+def _simple(words: list[str], folder: str) -> Iterator[tuple[list[str], str]]:
+    """Part a line's words into simple commands, each with the folder that ``cd`` went to before it."""
+    outer: list[str] = []
+    here: list[str] = []
+    for word in (*words, ";"):
+        if not set(word) <= _PUNCTUATION:
+            here.append(word)
             continue
-        name = word.rpartition("/")[2]
-        if place and "=" in word.partition("/")[0]:
-            continue
-        if (script and not place) or (place and not nested):
-            kept[word] = None
-        if (script and not place) or word.endswith(_SCRIPTS):
-            scripts[word] = None
-        programs.add(name)
-        script = (place and name in _SHELLS) or (script and word.startswith("-") and not place)
-        place = place and name in _BEFORE
-        if _TESTLIKE.search(word) or (word.startswith("./") and not nested) or word.endswith(_SCRIPTS):
-            kept[word] = None
-    files = tuple(file for program in sorted(programs) for file in _FILES.get(program, ()))
-    patterns = tuple(dict.fromkeys(name for program in sorted(programs) for name in _PATTERNS.get(program, ())))
-    instead = tuple(group for group in (_MAKE, _JUST) if set(group) <= set(files))
-    direct = [word for word in kept if word.startswith("./") and not nested]
-    return Parts(tuple(kept), files, patterns, instead, _shadows(words), (*scripts, *direct))
+        yield here, folder
+        folder, here = _entered(here, folder), []
+        for sign in word:
+            if sign == "(":
+                outer.append(folder)
+            elif sign == ")" and outer:
+                folder = outer.pop()
+
+
+def _entered(words: list[str], folder: str) -> str:
+    """Return the folder after a command: another one after a ``cd`` to what is known."""
+    proper = list(itertools.dropwhile(lambda word: word in _BEFORE or "=" in word, words))
+    named = [word for word in proper[1:] if not word.startswith("-")]
+    if proper[:1] != ["cd"] or not named or named[0].startswith(("$", "~", "`")):
+        return folder
+    return _under(folder, named[0])
+
+
+def _under(folder: str, word: str) -> str:
+    """Return a name as it is from where the line is run.
+
+    >>> [_under("a", word) for word in ("./x.sh", "../y", "/z", "$HERE/lib.sh", "..")], _under("", "./x.sh")
+    (['a/x.sh', 'y', '/z', '$HERE/lib.sh', ''], './x.sh')
+    """
+    if not folder or word.startswith("$"):
+        return word
+    joined = posixpath.normpath(posixpath.join(folder, word))
+    return "" if joined == "." else joined
+
+
+def _values(words: list[str], options: Mapping[str, frozenset[str]]) -> Iterator[str]:
+    """Return what a command's program is given with these options: as the next word, after ``=``, or stuck to it."""
+    known = next((options[name] for word in words if (name := word.rpartition("/")[2]) in options), frozenset())
+    for word, after in itertools.pairwise((*words, "")):
+        name, sign, value = word.partition("=")
+        if word in known and after:
+            yield after
+        elif sign and value and name in known:
+            yield value
+        elif len(word) > len("-C") and word[:2] in known:
+            yield word[2:]
 
 
 def script_parts(text: str) -> Parts:

@@ -109,7 +109,7 @@ def test_long_lines_are_taken(piece):
         ("sh -e run.sh && pytest tests/ -q", {"run.sh", "tests/"}, "pytest.ini"),
         ("A=b ./check.sh | tee x", {"./check.sh"}, None),
         ("timeout 5 go/x.sh", {"go/x.sh"}, None),
-        ("(cd sub; ./go)", {"./go"}, None),
+        ("(cd sub; ./go)", {"sub/go"}, None),
         ("python -m pytest", set(), "conftest.py"),
         ("npm test", set(), "package.json"),
         ("python3 check_it.py", {"check_it.py"}, None),
