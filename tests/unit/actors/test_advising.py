@@ -96,7 +96,7 @@ def test_a_lane_seen_without_a_sign_in_comes_last_and_is_never_chosen(machine):
     assert advice.pick is None
     why = {row.why_not for row in advice.ranked if row.candidate.lane == "claude"}
     assert len(why) == 1
-    assert "no sign-in found; claude" in why.pop()
+    assert "no sign-in found; claude  (and sign in once)" in why.pop()
     lane, said = machine.chosen(**away)
     assert lane is None
     assert "no lane that is ready" in said[0]
