@@ -57,7 +57,7 @@ def look_at_check(command: str, cwd: str, guard: Sequence[str] = ()) -> Look:
         name = os.path.relpath(path, cwd).replace(os.sep, "/") if _below(cwd, path) else path
         if name not in found and (digest := _digest(path)) is not None:
             found[name] = digest
-    gone = {name: NO_PART for name in parts.files if _is_configured(name)}
+    gone = dict.fromkeys(_configured(parts), NO_PART)
     gone |= dict.fromkeys((*_stand_ins(parts, found), *parts.shadows), ABSENT)
     return found | {name: word for name, word in gone.items() if not os.path.lexists(_place(cwd, name))}
 
@@ -103,6 +103,10 @@ def _stand_ins(parts: Parts, there: Collection[str]) -> list[str]:
     return [name for group in parts.instead if any(one in there for one in group) for name in group]
 
 
+def _configured(parts: Parts) -> list[str]:
+    return [name for name in parts.files if os.path.basename(name) in _CONFIGURED]  # noqa: PTH119 - a string
+
+
 def changes(before: Look, after: Look) -> tuple[str, ...]:
     """Return the files that were changed, removed or displaced, and new ones that change a check, sorted."""
     new = (path for path in after if path not in before and os.path.basename(path) in NEW_COUNTS)  # noqa: PTH119 - a string
@@ -114,7 +118,7 @@ def unbidden(command: str, after: Look, added: Collection[str]) -> set[str]:
     parts = _parts(command)
     before = [path for path, word in after.items() if path not in added and word != ABSENT]
     counts = {*_stand_ins(parts, before), *parts.shadows}
-    counts |= {path for path in parts.files if _is_configured(path) and after.get(path, NO_PART) != NO_PART}
+    counts |= {path for path in _configured(parts) if after.get(path, NO_PART) != NO_PART}
     return {path for path in added if path in counts or os.path.basename(path) in NEW_COUNTS}  # noqa: PTH119 - a string
 
 
@@ -169,10 +173,6 @@ def _ini(text: str) -> dict[str, dict[str, str]]:
     except configparser.Error as error:
         raise ValueError(error.message) from None
     return {name: dict(parser[name]) for name in parser.sections()}
-
-
-def _is_configured(path: str) -> bool:
-    return os.path.basename(path) in _CONFIGURED  # noqa: PTH119 - a string
 
 
 _PARTLY: Mapping[str, tuple[Callable[[str], Any], tuple[str, ...]]] = {

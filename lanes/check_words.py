@@ -95,7 +95,10 @@ def parts_of(command: str, *, nested: bool = False) -> Parts:
     ``nested``: it is a line of a script, whose programs may well be what the work is about.
 
     A file that is merely named in it (``grep -q done notes.md``) is what the work is about, and not its judge: only
-    what is run as a script, and what is called a test, counts.
+    what is run as a script, and what is called a test, counts. Names are those from the folder that it goes to:
+
+    >>> parts_of("cd web && make -C ui -f build.mk && sh -c './t.sh'").scripts
+    ('web/t.sh',)
     """
     return _joined(_parts(one, nested=nested) for one in simple_commands(command)[0])
 
@@ -133,9 +136,10 @@ def _parts(one: Simple, *, nested: bool) -> Parts:
         if number < begins and is_assignment(word):
             continue
         place = number == begins
-        if script or (place and not nested):
+        run = script and not word.startswith("-")
+        if run or (place and not nested):
             kept[word] = None
-        if script or word.endswith(_SCRIPTS) or (place and not nested and word.startswith("./")):
+        if run or word.endswith(_SCRIPTS) or (place and not nested and word.startswith("./")):
             scripts[word] = None
         if _TESTLIKE.search(word) or (word.startswith("./") and not nested) or word.endswith(_SCRIPTS):
             kept[word] = None

@@ -14,6 +14,15 @@ from outsourcerer.state.errors import from_os_error
 from outsourcerer.state.store import Store
 
 
+def which(descriptor: int) -> tuple[int, int] | None:
+    """Return what tells one open file from another; None for what is closed."""
+    try:
+        seen = os.fstat(descriptor)
+    except OSError:
+        return None
+    return seen.st_dev, seen.st_ino
+
+
 class Calls:
     """The world's half that stands between the tree and its files. The attributes are the world's."""
 
@@ -21,7 +30,8 @@ class Calls:
     generation: int
     committed: list[tuple[int, Entry]]
     _store: Store | None
-    _descriptors: dict[int, tuple[object, bool]]
+    _descriptors: dict[int, tuple[object, bool, tuple[int, int] | None]]
+    """Descriptor → what was opened, whether by the supervisor, and which file that is: numbers come again."""
 
     def _patch_calls(self, put: Callable[..., Any]) -> None:
         machine, descriptors, real = self.machine, self._descriptors, os.open
@@ -29,12 +39,14 @@ class Calls:
         def opened(path: Any, flags: int, mode: int = 0o777, *, dir_fd: int | None = None) -> int:
             inside = isinstance(path, str | bytes | os.PathLike) and os.fsdecode(path).startswith(machine.root)
             if not inside:
-                return real(path, flags, mode, dir_fd=dir_fd)
+                descriptor = real(path, flags, mode, dir_fd=dir_fd)
+                descriptors.pop(descriptor, None)
+                return descriptor
             machine.opening(path)
             if flags & os.O_CREAT and not os.path.lexists(path):
                 machine.change(path)
             descriptor = real(path, flags, mode, dir_fd=dir_fd)
-            descriptors[descriptor] = (path, machine.in_supervisor)
+            descriptors[descriptor] = (path, machine.in_supervisor, which(descriptor))
             return descriptor
 
         put(os, "open", opened)

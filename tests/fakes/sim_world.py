@@ -28,7 +28,7 @@ from unittest import mock
 
 import pykka
 from fakes.lanes import install_fake_lanes, steps
-from fakes.sim_calls import Calls
+from fakes.sim_calls import Calls, which
 from fakes.sim_machine import Killed, Machine, Proc
 from fakes.sim_parts import (
     Crashes,
@@ -98,7 +98,7 @@ class World(Calls):
         """Generation and fact, of everything that was told as being on disk."""
         self.crashes: list[str] = []
         self._stack = contextlib.ExitStack()
-        self._descriptors: dict[int, tuple[object, bool]] = {}
+        self._descriptors: dict[int, tuple[object, bool, tuple[int, int] | None]] = {}
         self._real = SimpleNamespace(close=os.close, open=os.open)
         self._store: Store | None = None
         self._sources: dict[int, random.Random] = {}
@@ -304,10 +304,11 @@ class World(Calls):
         machine.forget_all()
         self._leave_database()
         gc.collect()
-        for descriptor, (_, ours) in list(self._descriptors.items()):
-            if ours:
-                with contextlib.suppress(OSError):
-                    os.close(descriptor)
+        for descriptor, (_, ours, file) in list(self._descriptors.items()):
+            if ours and file is not None and which(descriptor) == file:
+                os.close(descriptor)
+            elif ours:
+                self._descriptors.pop(descriptor)  # closed by whatever object held it
         if self.supervisor is not None:
             machine.exit(self.supervisor, signal=9)
         self.supervisor = None
