@@ -7,6 +7,7 @@ changes(before, look_at_check("make test", "/project", guard=("tests",)))   # ("
 
 from __future__ import annotations
 
+import configparser
 import fnmatch
 import hashlib
 import json
@@ -26,7 +27,7 @@ MOST_BYTES = 64 * 1024 * 1024
 CHUNK = 1 << 20
 FOLLOWED, MOST_SCRIPTS, SCRIPT_BYTES = 2, 50, 256 * 1024
 """So deep scripts are followed into what they run, so many of them, and so much of each."""
-NEW_COUNTS = frozenset({"conftest.py", "sitecustomize.py", "pytest.ini"})
+NEW_COUNTS = frozenset({"conftest.py", "sitecustomize.py", "pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml"})
 """Files that change what a check does by being there at all."""
 
 ABSENT = "absent"
@@ -149,7 +150,7 @@ def _walk(folder: str, patterns: Sequence[str]) -> Iterator[str]:
 def part_of(name: str, data: bytes) -> str | None:
     """Return what names the part of a file that a check reads, where that is less than the whole: else None.
 
-    Of a package.json and a pyproject.toml much may well be part of the work: dependencies, a version.
+    Of a package.json, a pyproject.toml and a setup.cfg much may well be part of the work: dependencies, a version.
     """
     read = _PARTLY.get(os.path.basename(name))  # noqa: PTH119 - a string
     if read is None:
@@ -164,11 +165,23 @@ def part_of(name: str, data: bytes) -> str | None:
     return hashlib.sha256(json.dumps(value, sort_keys=True, default=str).encode()).hexdigest()
 
 
+def _ini(text: str) -> dict[str, dict[str, str]]:
+    """Return the sections of such a file. Raises ValueError."""
+    parser = configparser.RawConfigParser(strict=False)
+    try:
+        parser.read_string(text)
+    except configparser.Error as error:
+        raise ValueError(error.message) from None
+    return {name: dict(parser[name]) for name in parser.sections()}
+
+
 _PARTLY: Mapping[str, tuple[Callable[[str], Any], tuple[str, ...]]] = {
     "package.json": (json.loads, ("scripts",)),
     "pyproject.toml": (tomllib.loads, ("tool", "pytest")),
+    "setup.cfg": (_ini, ("tool:pytest",)),
+    "tox.ini": (_ini, ()),
 }
-_CONFIGURED = frozenset({"pyproject.toml"})
+_CONFIGURED = frozenset({"pyproject.toml", "setup.cfg", "tox.ini"})
 """Of these a new one counts too, where it has the part: it tells a program that was there before what to do."""
 NO_PART = hashlib.sha256(b"null").hexdigest()
 """What names a part that is not there, as in a file that is not there."""

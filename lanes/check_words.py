@@ -9,13 +9,12 @@ A delegate that may change files may change what judges it. Whether a word names
 from __future__ import annotations
 
 import itertools
-import posixpath
 import re
-import shlex
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
-WORDS = 1000
+from .check_lines import SHELLS, Simple, at, is_assignment, simple_commands
+
 LINES, LINE = 2000, 2000
 """So many lines of a script are read, and so many characters of each."""
 
@@ -40,7 +39,10 @@ class Parts:
 
 _MAKE = ("Makefile", "makefile", "GNUmakefile")
 _NODE = ("package.json",)
-_PYTEST = ("pytest.ini", "pyproject.toml", "tox.ini", "setup.cfg", "conftest.py")
+_PYTEST = (
+    *("pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml", "pyproject.toml", "tox.ini", "setup.cfg"),
+    "conftest.py",
+)
 _JUST = ("justfile", "Justfile", ".justfile")
 _FILES: Mapping[str, tuple[str, ...]] = {
     "make": _MAKE,
@@ -70,28 +72,20 @@ _PATTERNS: Mapping[str, tuple[str, ...]] = {
 
 _TOOLS = frozenset({*_FILES, *_PATTERNS, "coverage", "doctest", "mypy", "pyright", "ruff", "flake8", "pylint"})
 """What judges, and is a Python module."""
-_SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "fish", "source", "."})
-_BEFORE = frozenset(
-    {"env", "exec", "time", "nice", "command", "sudo", "timeout", "xvfb-run", "then", "do", "!", "if", "{"}
-)
-"""Words after which the command proper follows."""
-_GIVEN = re.compile(r"-[a-z]*c")
-"""The option of a shell before a line that it runs."""
-_GOES_TO: Mapping[str, frozenset[str]] = {
-    **dict.fromkeys(("make", "gmake"), frozenset({"-C", "--directory"})),
-    **dict.fromkeys(("npm", "npx"), frozenset({"--prefix"})),
-    "yarn": frozenset({"--cwd"}),
-    "pnpm": frozenset({"-C", "--dir"}),
-    "bun": frozenset({"--cwd"}),
+_INTO: Mapping[str, tuple[str, ...]] = {
+    **dict.fromkeys(("make", "gmake"), ("-C", "--directory")),
+    **dict.fromkeys(("npm", "npx", "yarn", "pnpm", "bun"), ("--prefix", "-C", "--dir", "--cwd")),
+    "just": ("-d", "--working-directory"),
 }
-"""Program → options that name the folder it goes to."""
-_READS: Mapping[str, frozenset[str]] = {
-    **dict.fromkeys(("make", "gmake"), frozenset({"-f", "--file", "--makefile"})),
-    "just": frozenset({"-f", "--justfile"}),
+"""Program → options that name the folder in which it works."""
+_READS: Mapping[str, tuple[str, ...]] = {
+    **dict.fromkeys(("make", "gmake", "rake"), ("-f", "--file", "--makefile", "--rakefile")),
+    **dict.fromkeys(("pytest", "py.test", "tox"), ("-c", "--config-file", "--conf")),
+    "just": ("-f", "--justfile"),
+    "nox": ("-f", "--noxfile"),
 }
-"""Program → options that name the file it reads."""
+"""Program → options that name a file which tells it what to do."""
 _SCRIPTS = (".sh", ".bash", ".bats")
-_PUNCTUATION = frozenset("();<>|&")
 _TESTLIKE = re.compile(r"(?:^|[/._-])(?:tests?|specs?|checks?|verify|expected|goldens?|fixtures?|conftest)(?:$|[/._-])")
 
 
@@ -106,116 +100,7 @@ def parts_of(command: str, *, nested: bool = False) -> Parts:
     >>> parts_of("cd web && make -C ui -f build.mk && sh -c './t.sh'").scripts
     ('web/t.sh',)
     """
-    found = _Found(nested)
-    found.read(command, "")
-    return found.parts()
-
-
-class _Found:
-    """What was found in a command so far."""
-
-    def __init__(self, nested: bool) -> None:
-        self.nested = nested
-        self.kept: dict[str, None] = {}
-        self.scripts: dict[str, None] = {}
-        self.direct: dict[str, None] = {}
-        self.programs: set[tuple[str, str]] = set()
-        """Where it is run, and its name."""
-        self.shadows: dict[str, None] = {}
-
-    def read(self, command: str, folder: str) -> None:
-        """Take in a line that is run in a folder."""
-        for words, place in _simple(_words(command), folder):
-            self._take(words, place)
-
-    def _take(self, words: list[str], folder: str) -> None:
-        """Take in a simple command: a program and its words."""
-        place, script, before = True, False, ""
-        folder_of = next((_under(folder, word) for word in _values(words, _GOES_TO)), folder)
-        for file in _values(words, _READS):
-            self.kept[_under(folder_of, file)] = None
-        for word in words:
-            if place and "=" in word.partition("/")[0]:
-                continue
-            name, here = word.rpartition("/")[2], _under(folder, word)
-            run = script and not place and not word.startswith("-")
-            if run and _GIVEN.fullmatch(before):
-                self.read(word, folder)  # shorter than the line that it is a word of
-                run = False
-            if run or (place and not self.nested):
-                self.kept[here] = None
-            if run or word.endswith(_SCRIPTS):
-                self.scripts[here] = None
-            self.programs.add((folder_of, name))
-            script = (place and name in _SHELLS) or (script and word.startswith("-") and not place)
-            place, before = place and name in _BEFORE, word
-            own = word.startswith("./") and not self.nested
-            if _TESTLIKE.search(word) or own or word.endswith(_SCRIPTS):
-                self.kept[here] = None
-            if own:
-                self.direct[here] = None
-        self.shadows |= dict.fromkeys(_under(folder, name) for name in _shadows(words))
-
-    def parts(self) -> Parts:
-        """Return what was found."""
-        programs = sorted(self.programs)
-        files = tuple(_under(folder, file) for folder, name in programs for file in _FILES.get(name, ()))
-        patterns = tuple(dict.fromkeys(name for _, program in programs for name in _PATTERNS.get(program, ())))
-        folders = dict.fromkeys(folder for folder, _ in programs)
-        groups = (tuple(_under(folder, one) for one in group) for folder in folders for group in (_MAKE, _JUST))
-        instead = tuple(group for group in groups if set(group) <= set(files))
-        return Parts(tuple(self.kept), files, patterns, instead, tuple(self.shadows), tuple(self.scripts | self.direct))
-
-
-def _simple(words: list[str], folder: str) -> Iterator[tuple[list[str], str]]:
-    """Part a line's words into simple commands, each with the folder that ``cd`` went to before it."""
-    outer: list[str] = []
-    here: list[str] = []
-    for word in (*words, ";"):
-        if not set(word) <= _PUNCTUATION:
-            here.append(word)
-            continue
-        yield here, folder
-        folder, here = _entered(here, folder), []
-        for sign in word:
-            if sign == "(":
-                outer.append(folder)
-            elif sign == ")" and outer:
-                folder = outer.pop()
-
-
-def _entered(words: list[str], folder: str) -> str:
-    """Return the folder after a command: another one after a ``cd`` to what is known."""
-    proper = list(itertools.dropwhile(lambda word: word in _BEFORE or "=" in word, words))
-    named = [word for word in proper[1:] if not word.startswith("-")]
-    if proper[:1] != ["cd"] or not named or named[0].startswith(("$", "~", "`")):
-        return folder
-    return _under(folder, named[0])
-
-
-def _under(folder: str, word: str) -> str:
-    """Return a name as it is from where the line is run.
-
-    >>> [_under("a", word) for word in ("./x.sh", "../y", "/z", "$HERE/lib.sh", "..")], _under("", "./x.sh")
-    (['a/x.sh', 'y', '/z', '$HERE/lib.sh', ''], './x.sh')
-    """
-    if not folder or word.startswith("$"):
-        return word
-    joined = posixpath.normpath(posixpath.join(folder, word))
-    return "" if joined == "." else joined
-
-
-def _values(words: list[str], options: Mapping[str, frozenset[str]]) -> Iterator[str]:
-    """Return what a command's program is given with these options: as the next word, after ``=``, or stuck to it."""
-    known = next((options[name] for word in words if (name := word.rpartition("/")[2]) in options), frozenset())
-    for word, after in itertools.pairwise((*words, "")):
-        name, sign, value = word.partition("=")
-        if word in known and after:
-            yield after
-        elif sign and value and name in known:
-            yield value
-        elif len(word) > len("-C") and word[:2] in known:
-            yield word[2:]
+    return _joined(_parts(one, nested=nested) for one in simple_commands(command)[0])
 
 
 def script_parts(text: str) -> Parts:
@@ -223,38 +108,68 @@ def script_parts(text: str) -> Parts:
 
     A word that begins with an expansion (``$HERE/lib.sh``, ``$(dirname "$0")/lib.sh``) is taken without it.
     """
-    found = [parts_of(line[:LINE], nested=True) for line in text.splitlines()[:LINES] if not line.startswith("#")]
-
-    def joined(name: str) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(_unexpanded(word) for one in found for word in getattr(one, name)))
-
-    return Parts(joined("words"), joined("files"), joined("patterns"), (), joined("shadows"), joined("scripts"))
-
-
-def _unexpanded(word: str) -> str:
-    """Return a word without the expansion that it begins with.
-
-    >>> [_unexpanded(word) for word in ("$HERE/a/b.sh", "$(dirname $0)/lib.sh", "${D}/x.sh", "a/$B.sh")]
-    ['a/b.sh', 'lib.sh', 'x.sh', 'a/$B.sh']
-    """
-    if not word.startswith("$"):
-        return word
-    after = max(word.rfind(")"), word.rfind("}"))
-    rest = word[after + 1 :] if after >= 0 else word.partition("/")[2]
-    return rest.lstrip("/")
+    found: list[Parts] = []
+    folder = ""
+    for line in text.splitlines()[:LINES]:
+        if not line.lstrip().startswith("#"):
+            commands, folder = simple_commands(line[:LINE], folder)
+            found += [_parts(one, nested=True) for one in commands]
+    return replace(_joined(found), instead=())
 
 
-def _shadows(words: list[str]) -> tuple[str, ...]:
+def _joined(parts: Iterable[Parts]) -> Parts:
+    found = list(parts)
+
+    def every(name: str) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(one for each in found for one in getattr(each, name)))
+
+    instead = tuple(dict.fromkeys(group for each in found for group in each.instead))
+    return Parts(every("words"), every("files"), every("patterns"), instead, every("shadows"), every("scripts"))
+
+
+def _parts(one: Simple, *, nested: bool) -> Parts:
+    """Return what one command consists of."""
+    kept: dict[str, None] = {}
+    scripts: dict[str, None] = {}
+    begins, script = one.begins, False
+    for number, word in enumerate(one.words):
+        if number < begins and is_assignment(word):
+            continue
+        place = number == begins
+        run = script and not word.startswith("-")
+        if run or (place and not nested):
+            kept[word] = None
+        if run or word.endswith(_SCRIPTS) or (place and not nested and word.startswith("./")):
+            scripts[word] = None
+        if _TESTLIKE.search(word) or (word.startswith("./") and not nested) or word.endswith(_SCRIPTS):
+            kept[word] = None
+        script = (place and word.rpartition("/")[2] in SHELLS) or (script and word.startswith("-"))
+    programs = sorted({word.rpartition("/")[2] for word in one.words})
+    into = [value for name in programs for value in _values(one.words, _INTO.get(name, ()))]
+    folder = at(one.folder, into[-1]) if into else one.folder
+    told = [value for name in programs for value in _values(one.words, _READS.get(name, ()))]
+    files = [name for program in programs for name in _FILES.get(program, ())]
+    instead = (group for group in (_MAKE, _JUST) if set(group) <= set(files))
+    return Parts(
+        words=(*(at(one.folder, word) for word in kept), *(at(folder, word) for word in told)),
+        files=tuple(at(folder, name) for name in files),
+        patterns=tuple(name for program in programs for name in _PATTERNS.get(program, ())),
+        instead=tuple(tuple(at(folder, name) for name in group) for group in instead),
+        shadows=tuple(at(one.folder, name) for name in _shadows(one.words)),
+        scripts=tuple(at(one.folder, word) for word in scripts),
+    )
+
+
+def _values(words: Sequence[str], options: Sequence[str]) -> list[str]:
+    """Return what stands behind these options: ``-C x``, ``-Cx``, ``--directory=x``."""
+    found = [after for word, after in itertools.pairwise(words) if word in options]
+    for option in options:
+        joined = f"{option}=" if option.startswith("--") else option
+        found += [word.removeprefix(joined) for word in words if word.startswith(joined) and word != joined]
+    return found
+
+
+def _shadows(words: Sequence[str]) -> tuple[str, ...]:
     """``python -m pytest`` looks for pytest in the folder first."""
     tools = (name for before, name in itertools.pairwise(words) if before == "-m" and name in _TOOLS)
     return tuple(f"{name}{rest}" for name in dict.fromkeys(tools) for rest in (".py", "/__init__.py", "/__main__.py"))
-
-
-def _words(command: str) -> list[str]:
-    try:
-        lexer = shlex.shlex(command, posix=True, punctuation_chars=True)
-        lexer.whitespace_split = True
-        words = list(lexer)
-    except ValueError:
-        words = command.split()
-    return [word for word in words[:WORDS] if word and "\0" not in word]

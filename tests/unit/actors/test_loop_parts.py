@@ -121,6 +121,14 @@ def test_a_change_is_seen_and_a_dependency_is_none(project):
         ("pytest tests", "pytest.py", "", False),
         ("pytest tests", "pyproject.toml", "[tool.pytest.ini_options]\naddopts = '--co'\n", True),
         ("pytest tests", "pyproject.toml", "[project]\nname = 'x'\n", False),
+        ("pytest tests", "setup.cfg", "[tool:pytest]\naddopts = --co\n", True),
+        ("pytest tests", "setup.cfg", "[metadata]\nname = x\n", False),
+        ("pytest tests", "setup.cfg", "no section = at all", True),
+        ("pytest tests", "tox.ini", "[pytest]\naddopts = --co\n", True),
+        ("make x", "tox.ini", "[pytest]\n", False),
+        ("make -C tests x", "tests/GNUmakefile", "x:\n", False),  # there was none
+        ("cd tests && pytest", "tests/pyproject.toml", "[tool.pytest.ini_options]\naddopts = '--co'\n", True),
+        ("cd tests && python -m pytest", "tests/pytest.py", "", True),
         ("make x", "pyproject.toml", "[tool.pytest.ini_options]\naddopts = '--co'\n", False),
     ],
 )
