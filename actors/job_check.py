@@ -16,8 +16,10 @@ from ..state.job_folder import JobFolder
 from .base import Handle
 from .check_files import changes, look_at_check
 from .check_run import Check, CheckResult, Verdict, run_check
+from .git import GitError, ask_git
 from .host import decode_environment
 from .tree import in_background
+from .worktrees import Worktree, inside
 
 RUN = "check"
 """Folder of the run, in the job's folder."""
@@ -50,7 +52,21 @@ def _checked(folder: JobFolder, record: JobRecord, command: str, umask: int, sto
     kept = request.get("environment") if isinstance(request, dict) else None
     environment = decode_environment(str(kept or "")) | {"PWD": record.cwd}
     wanted = Check(command, record.cwd, environment, record.check_timeout_s, umask)
-    return told(run_check(folder.path / RUN, wanted, stop), changed)
+    astray = _astray(record)
+    return told(run_check(folder.path / RUN, wanted, stop), changed, astray)
+
+
+def _astray(record: JobRecord) -> str | None:
+    """Return why the check sees what the job's branch, which is all that can be taken, does not hold."""
+    if record.worktree is None or record.branch is None or record.base is None:
+        return None
+    tree = Worktree(path=record.worktree, branch=record.branch, base=record.base)
+    try:
+        head = ask_git(tree.root, (*inside(tree), "rev-parse", "HEAD")).text
+        tip = ask_git(tree.root, (*inside(tree), "rev-parse", f"refs/heads/{tree.branch}")).text
+    except GitError as error:
+        return f"what its branch holds can't be told: {error}"
+    return None if head == tip else f"its tree is not on {tree.branch} any more"
 
 
 def _changed(folder: JobFolder, record: JobRecord, command: str) -> tuple[str, ...] | None:
@@ -70,7 +86,7 @@ def _look(kept: Mapping[str, object]) -> dict[str, str]:
     return {path: str(digest) for path, digest in kept.items()}
 
 
-def told(result: CheckResult, changed: tuple[str, ...] | None) -> JobChecked:
+def told(result: CheckResult, changed: tuple[str, ...] | None, astray: str | None = None) -> JobChecked:
     """Return what a run of the check says of the work."""
     words = f"its check {result.words()}"
     if result.verdict in (Verdict.FAILED, Verdict.TIMED_OUT):
@@ -78,6 +94,8 @@ def told(result: CheckResult, changed: tuple[str, ...] | None) -> JobChecked:
         return JobChecked(verified=False, sentence=f"{words}{where}")
     if result.verdict is not Verdict.PASSED:
         return JobChecked(verified=None, sentence=words)
+    if astray is not None:
+        return JobChecked(verified=None, sentence=f"{words}, but {astray}")
     if changed is None:
         return JobChecked(verified=None, sentence=f"{words}, but what it consists of was not noted before")
     if changed:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -83,3 +84,17 @@ def test_retry_keeps_the_check_and_a_bound_needs_one(shared: Supervised, tmp_pat
     assert (again["state"], again["outcome"]) == ("failed", "check-failed")
     done = shared.osrc("edit", "--lane", "fake", "--check-timeout", "5", "--", task)
     assert (done.returncode, b"--check CMD" in done.stderr) == (64, True)
+
+
+def test_a_check_sees_what_the_branch_holds_or_vouches_for_nothing(shared: Supervised, tmp_path: Path) -> None:
+    repo = tmp_path / "repo"
+    repo.mkdir()
+    git = ("git", "-C", str(repo), "-c", "user.name=me", "-c", "user.email=me@example.invalid")
+    subprocess.run([*git[:3], "init", "-q"], check=True)
+    subprocess.run([*git, "commit", "-q", "--allow-empty", "-m", "one"], check=True)
+    away = "git checkout -q -b side && touch made.txt && git add made.txt && git commit -q -m away"
+    words = ("edit", "--lane", "fake", "--cwd", str(repo), "--worktree", "--check", "test -e made.txt", "--json", "--")
+    job = json.loads(shared.osrc(*words, steps({"run": ["sh", "-c", away]}, *DONE)).stdout)
+    assert (job["state"], f"not on {job['branch']} any more" in job["note"]) == ("done?", True)
+    job = json.loads(shared.osrc(*words, steps({"write": "made.txt", "content": "x"}, *DONE)).stdout)
+    assert (job["state"], "its check passed" in job["note"]) == ("done", True)
