@@ -15,13 +15,13 @@ DEMO_TASK := Explain in two sentences what a compiler does.
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help demo test lint format types layers docs docs-check site bench chaos dist check clis clean classifier
+.PHONY: help demo test lint format types layers docs docs-check site bench chaos soak dist check clis clean classifier
 
 help:
 	@echo 'make demo    set up .venv and run a real job on the embedded model'
 	@echo 'make test    set up .venv and run all tests (ARGS="-k word" for some)'
 	@echo 'make check   lint, types, layers, docs and tests, as CI does'
-	@echo 'make lint | format | types | layers | docs | docs-check | site | bench | chaos | dist | clis | clean'
+	@echo 'make lint | format | types | layers | docs | docs-check | site | bench | chaos | soak | dist | clis | clean'
 
 demo: $(VENV)/demo.stamp
 	@echo '+ osrc run -m embedded "$(DEMO_TASK)"'
@@ -71,6 +71,10 @@ bench: $(VENV)/dev.stamp
 chaos: $(VENV)/dev.stamp
 	@$(PY) tests/chaos/run_chaos.py $(if $(FAULTS),--faults $(FAULTS)) $(if $(SEED),--seed $(SEED)) \
 	$(if $(ONLY),--only $(ONLY)) $(ARGS)
+
+# An hour of steady work, or SOAK_MINUTES=n of it, in which nothing may grow; thirty simulated days before it.
+soak: $(VENV)/dev.stamp
+	@$(PY) tests/chaos/soak.py $(if $(SOAK_MINUTES),--minutes $(SOAK_MINUTES)) $(ARGS)
 
 # The wheel and the sdist of the newest commit, in dist/: the same bytes each time, checked, and tried out on
 # every Python from 3.11 on that is here.

@@ -32,7 +32,7 @@ from ..state.outcomes import Told, outcomes
 from ..state.reader import Reader
 from ..state.settings import Settings
 from .denylist import why_denied
-from .host import probe, usable
+from .host import probe, usable, why_unready
 from .limit_book import LimitBook
 from .model_book import ModelBook, known_models
 from .secrets import named_secrets
@@ -113,7 +113,8 @@ def give(question: Question, place: Place, now: float | None = None) -> Given:
         router=place.settings.flag("advise_router"),
         cash=question.cash,
     )
-    situation = replace(situation, why_not=_hindered(situation, question, place, here))
+    hindered = _hindered(situation, question, place, here)
+    situation = replace(situation, why_not={**hindered, **_seen_wanting(place, here)})
     advice = _asked(situation, place, here)
     return Given(kind=kind, advice=advice, notes=(*_missing(place, advice, used), *unread))
 
@@ -189,6 +190,12 @@ def _hindered(
     return found
 
 
+def _seen_wanting(place: Place, here: Mapping[str, Lane]) -> dict[tuple[str, str], str]:
+    """Return the lanes that a look at this machine's files is enough to see as not ready: they come last."""
+    seen = {name: not_ready(lane, place) for name, lane in here.items() if not lane.needs and lane.status_argv is None}
+    return {(name, ""): wanting for name, wanting in seen.items() if wanting is not None}
+
+
 def _asked(situation: Situation, place: Place, here: Mapping[str, Lane]) -> Advice:
     """Return the best advice whose lane says that it is ready; only those that would win are asked."""
     ready: set[str] = set()
@@ -206,10 +213,12 @@ def _asked(situation: Situation, place: Place, here: Mapping[str, Lane]) -> Advi
 
 def not_ready(lane: Lane, place: Place) -> str | None:
     """Return what a lane lacks on this machine, asking it; None where it is ready."""
-    readiness = probe(lane, place.environment, place.settings, ask_version=False)
-    if not usable(lane, readiness):
-        return readiness.detail
-    return "there is no key for it" if _keyless(lane, place.environment) else None
+    asks = lane.status_argv is not None  # only its own command says whether somebody is signed in
+    readiness = probe(lane, place.environment, place.settings, ask_version=asks)
+    if usable(lane, readiness) and _keyless(lane, place.environment):
+        return "there is no key for it"
+    wanting = why_unready(lane, readiness)
+    return f"{wanting}; {readiness.fix}" if wanting and readiness.signed_in is False and readiness.fix else wanting
 
 
 def _keyless(lane: Lane, environment: Mapping[str, str]) -> bool:

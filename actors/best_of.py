@@ -142,8 +142,11 @@ def _weighed(  # noqa: PLR0911  one reason not to win after the other
         return Try(one, "nothing", "it had no work tree")
     tree = Worktree(path=one.worktree, branch=one.branch, base=str(record["base"]))
     try:
-        settle_worktree(tree, f"{one.summary}\n\nWhat job {one.job_id} left uncommitted.\n")
+        held = settle_worktree(tree, f"{one.summary}\n\nWhat job {one.job_id} left uncommitted.\n")
         words = inside(tree)
+        if held.why is not None or ask_git(tree.root, (*words, "rev-parse", "HEAD")).text != held.head:
+            # The check would see what the branch, which is all that can be taken, does not have.
+            return Try(one, "failed", held.why or f"its tree is not on {tree.branch} any more")
         span = f"{tree.base}..refs/heads/{tree.branch}"
         rows = git(tree.root, *words, "diff", "--no-renames", "--numstat", "-z", span).out.split(b"\0")
         counts = [row.split(b"\t")[:2] for row in rows if row.count(b"\t") == 2]

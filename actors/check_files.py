@@ -7,6 +7,7 @@ changes(before, look_at_check("make test", "/project", guard=("tests",)))   # ("
 
 from __future__ import annotations
 
+import configparser
 import fnmatch
 import hashlib
 import json
@@ -26,7 +27,7 @@ MOST_BYTES = 64 * 1024 * 1024
 CHUNK = 1 << 20
 FOLLOWED, MOST_SCRIPTS, SCRIPT_BYTES = 2, 50, 256 * 1024
 """So deep scripts are followed into what they run, so many of them, and so much of each."""
-NEW_COUNTS = frozenset({"conftest.py", "sitecustomize.py", "pytest.ini"})
+NEW_COUNTS = frozenset({"conftest.py", "sitecustomize.py", "pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml"})
 """Files that change what a check does by being there at all."""
 
 ABSENT = "absent"
@@ -56,7 +57,7 @@ def look_at_check(command: str, cwd: str, guard: Sequence[str] = ()) -> Look:
         name = os.path.relpath(path, cwd).replace(os.sep, "/") if _below(cwd, path) else path
         if name not in found and (digest := _digest(path)) is not None:
             found[name] = digest
-    gone = {name: NO_PART for name in parts.files if name in _CONFIGURED}
+    gone = dict.fromkeys(_configured(parts), NO_PART)
     gone |= dict.fromkeys((*_stand_ins(parts, found), *parts.shadows), ABSENT)
     return found | {name: word for name, word in gone.items() if not os.path.lexists(_place(cwd, name))}
 
@@ -102,6 +103,10 @@ def _stand_ins(parts: Parts, there: Collection[str]) -> list[str]:
     return [name for group in parts.instead if any(one in there for one in group) for name in group]
 
 
+def _configured(parts: Parts) -> list[str]:
+    return [name for name in parts.files if os.path.basename(name) in _CONFIGURED]  # noqa: PTH119 - a string
+
+
 def changes(before: Look, after: Look) -> tuple[str, ...]:
     """Return the files that were changed, removed or displaced, and new ones that change a check, sorted."""
     new = (path for path in after if path not in before and os.path.basename(path) in NEW_COUNTS)  # noqa: PTH119 - a string
@@ -113,7 +118,7 @@ def unbidden(command: str, after: Look, added: Collection[str]) -> set[str]:
     parts = _parts(command)
     before = [path for path, word in after.items() if path not in added and word != ABSENT]
     counts = {*_stand_ins(parts, before), *parts.shadows}
-    counts |= {path for path in _CONFIGURED if after.get(path, NO_PART) != NO_PART}
+    counts |= {path for path in _configured(parts) if after.get(path, NO_PART) != NO_PART}
     return {path for path in added if path in counts or os.path.basename(path) in NEW_COUNTS}  # noqa: PTH119 - a string
 
 
@@ -145,7 +150,7 @@ def _walk(folder: str, patterns: Sequence[str]) -> Iterator[str]:
 def part_of(name: str, data: bytes) -> str | None:
     """Return what names the part of a file that a check reads, where that is less than the whole: else None.
 
-    Of a package.json and a pyproject.toml much may well be part of the work: dependencies, a version.
+    Of a package.json, a pyproject.toml and a setup.cfg much may well be part of the work: dependencies, a version.
     """
     read = _PARTLY.get(os.path.basename(name))  # noqa: PTH119 - a string
     if read is None:
@@ -160,11 +165,23 @@ def part_of(name: str, data: bytes) -> str | None:
     return hashlib.sha256(json.dumps(value, sort_keys=True, default=str).encode()).hexdigest()
 
 
+def _ini(text: str) -> dict[str, dict[str, str]]:
+    """Return the sections of such a file. Raises ValueError."""
+    parser = configparser.RawConfigParser(strict=False)
+    try:
+        parser.read_string(text)
+    except configparser.Error as error:
+        raise ValueError(error.message) from None
+    return {name: dict(parser[name]) for name in parser.sections()}
+
+
 _PARTLY: Mapping[str, tuple[Callable[[str], Any], tuple[str, ...]]] = {
     "package.json": (json.loads, ("scripts",)),
     "pyproject.toml": (tomllib.loads, ("tool", "pytest")),
+    "setup.cfg": (_ini, ("tool:pytest",)),
+    "tox.ini": (_ini, ()),
 }
-_CONFIGURED = frozenset({"pyproject.toml"})
+_CONFIGURED = frozenset({"pyproject.toml", "setup.cfg", "tox.ini"})
 """Of these a new one counts too, where it has the part: it tells a program that was there before what to do."""
 NO_PART = hashlib.sha256(b"null").hexdigest()
 """What names a part that is not there, as in a file that is not there."""

@@ -81,6 +81,8 @@ def _run(home: Home, lock: HomeLock) -> int:
         assembly = assemble(home, settings, listener=listener, attached=False, lock=lock)
         _announce(home, listener.address, lock)
         _handle_signals(assembly)
+        # What is imported from now on may be met by a full disk, and Python (3.11) keeps half a .pyc without a word.
+        sys.dont_write_bytecode = True
         gc.collect()
         gc.freeze()
         assembly.root.wait_down()

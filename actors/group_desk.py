@@ -29,6 +29,7 @@ from ..state.reader import Reader
 from .attempt import keep_promise
 from .base import ask
 from .crews import MOST
+from .flights import Flights
 from .intake import Draft
 from .job_writing import create
 from .jobs_asked import Cancel, SubmitGroup
@@ -61,14 +62,27 @@ class GroupDesk:
         self.services = services
         self._drafts = drafts
         self._previews = previews
+        self._flights = Flights(services.directory)
 
     def submit(self, request: FanoutRequest, *, dry_run: bool) -> Reply:
         """Take a group, or refuse it whole; with ``dry_run`` say what it would be."""
         if self.services.stopping.is_set():
             return Refused(code=RefusalCode.STOPPING, message="the supervisor is stopping", hint="try again")
-        if not dry_run and (known := self._object(request.group_id)) is not None:
-            _forget(request, self.services.home.spool_dir)
-            return GroupIsAccepted(group=known)
+        if dry_run:
+            return self._submit(request, dry_run=True)
+        return self._flights.once(
+            request.group_id, lambda: self._asked_before(request), lambda: self._submit(request, dry_run=False)
+        )
+
+    def _asked_before(self, request: FanoutRequest) -> Reply | None:
+        """Return the answer to a request that was taken already, though the client never heard of it."""
+        known = self._object(request.group_id)
+        if known is None:
+            return None
+        _forget(request, self.services.home.spool_dir)
+        return GroupIsAccepted(group=known)
+
+    def _submit(self, request: FanoutRequest, *, dry_run: bool) -> Reply:
         members = self._members(request)
         if isinstance(members, Refused):
             return members

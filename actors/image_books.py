@@ -41,7 +41,7 @@ def row_of(  # noqa: PLR0913, PLR0917  the parts of a row
         at=at,
         lane=lane,
         model=model,
-        ok=isinstance(answered, Answer),
+        ok=isinstance(answered, Answer) and answered.why is None,
         spent="measured" if known else "unknown",
         pool=BILLING[backend].pool,
         cash_nano=round(usd * NANO) if usd is not None and known else 0,

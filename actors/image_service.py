@@ -65,7 +65,7 @@ NET = Net()
 def ask(  # noqa: PLR0913  who, with what leave, as whom, for how long
     permit: Passed, backend: Backend, request: Call, key: str, *, timeout_s: float, net: Net = NET
 ) -> Answer | Refused:
-    """Return the image that a service gives, fetched if it only links to it."""
+    """Return the image that a service gives, fetched if it only links to it; or what it cost to be given none."""
     permit.demand(permit.subject, 1)
     deadline = time.monotonic() + timeout_s
     headers = {request.header: f"{request.prefix}{key}", "Content-Type": "application/json"}
@@ -82,10 +82,10 @@ def ask(  # noqa: PLR0913  who, with what leave, as whom, for how long
     except (httpx.HTTPError, httpx.InvalidURL, OSError) as error:
         return _unreachable(urlsplit(request.url).hostname or backend, str(error) or type(error).__name__)
     answer = read_answer(backend, body)
-    if isinstance(answer, Refused) or answer.link is None:
+    if answer.link is None:
         return answer
     data = fetch(answer.link, deadline, net)
-    return data if isinstance(data, Refused) else Answer(data=data, usd=answer.usd)
+    return Answer(usd=answer.usd, why=data) if isinstance(data, Refused) else Answer(data=data, usd=answer.usd)
 
 
 def fetch(link: str, deadline: float, net: Net = NET) -> bytes | Refused:

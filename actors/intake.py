@@ -392,8 +392,9 @@ def _check(request: JobRequest) -> tuple[str, ...]:
 def effective(environment: Mapping[str, str], settings: Settings, *, secrets: bool) -> dict[str, str]:
     """Return the environment as a lane is to see it: with what config.toml sets; keys only where they are needed."""
     seen = {name: value for name, value in environment.items() if secrets or name not in SECRETS}
-    for key, setting in SETTINGS.items():
-        if settings.origin(key).startswith("config ") and (secrets or not setting.secret):
+    for key in settings.configured():
+        setting = SETTINGS[key]
+        if secrets or not setting.secret:
             value = settings.text(key) if setting.kind == "text" else f"{settings.number(key) or 0.0:g}"
             if value is not None:
                 seen[setting.names[0]] = value

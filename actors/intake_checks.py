@@ -90,10 +90,11 @@ def check_verb(request: JobRequest, lane: Lane, registry: Registry) -> Refused |
         other = registry.get(name)
         if not isinstance(other, Refused) and request.verb in other.verbs:
             able.append(name)
+    example = next((name for name in able if name != "acp"), None)  # acp alone is no lane: it needs a command
     return Refused(
         code=RefusalCode.VERB_UNSUPPORTED,
         message=f"the lane {lane.name} can't honour {request.verb.value}; lanes that can: {', '.join(able) or 'none'}",
-        hint=f"osrc {request.verb.value} --lane {able[0]} ..." if able else "osrc lanes",
+        hint=f"osrc {request.verb.value} --lane {example} ..." if example else "osrc lanes",
     )
 
 

@@ -17,6 +17,7 @@ from ..state.ids import is_job_id
 from ..state.store import Reader
 from .attempt import keep_promise
 from .base import ask
+from .flights import Flights
 from .intake import Draft, preview
 from .intake import draft as decide
 from .job_writing import create, forget_spool, read_plan
@@ -37,15 +38,22 @@ class JobDesk:
     def __init__(self, services: Services, book: LaneBook) -> None:
         self.services = services
         self._book = book
+        self._flights = Flights(services.directory)
 
     def submit(self, request: JobRequest, *, dry_run: bool = False) -> Reply:
         """Take a job, or refuse it; with ``dry_run`` say what it would be. The same id twice makes one job."""
         if self.services.stopping.is_set():
             return Refused(code=RefusalCode.STOPPING, message="the supervisor is stopping", hint="try again")
-        if request.job_id is not None and not dry_run:
-            known = self._asked_before(request, request.job_id)
-            if known is not None:
-                return known
+        job_id = request.job_id
+        if job_id is None or dry_run:
+            return self._submit(request, dry_run=dry_run)
+        return self._flights.once(job_id, lambda: self._asked_before(request, job_id), lambda: self._submit(request))
+
+    def awaits(self, job_id: str) -> bool:
+        """Whether a job was asked for under this id, and nobody knows yet what became of that."""
+        return self._flights.is_open(job_id)
+
+    def _submit(self, request: JobRequest, *, dry_run: bool = False) -> Reply:
         named = self.after_named(request)
         if isinstance(named, Refused):
             return named

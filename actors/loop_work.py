@@ -83,6 +83,8 @@ class LoopWork:
         home = self.services.home
         folder = LoopFolder.of(home, record.loop_id)
         if step.job_id is None or (home.job_dir(step.job_id).exists() and not self._is_known(step.job_id)):
+            if step.job_id is not None and self.desk.awaits(step.job_id):
+                return Launched(step.number, again=True)
             return Launched(step.number, renamed=_fresh_id())
         try:
             common = _moved(record) or self._common(record, folder)

@@ -281,18 +281,21 @@ def any_left(delegate: int) -> list[int]:
         return [-delegate]
     if childless and not session_alive(delegate):
         return []
-    rows: dict[int, list[bytes]] = {}
-    for name in os.listdir("/proc"):
-        if name.isdigit():
-            row = stat_of(int(name))
-            if row is not None and row[0] != b"Z":
-                rows[int(name)] = row
+    rows = living()
     found: list[int] = []
     level = [os.getpid()]
     while level:
         level = [pid for pid, row in rows.items() if int(row[1]) in level and pid not in found]
         found += level
+    if stat_of(delegate) is not None:
+        return found  # it was waited for: whoever has its pid now, and that session, is a stranger
     return found + [pid for pid, row in rows.items() if int(row[3]) == delegate and pid not in found]
+
+
+def living() -> dict[int, list[bytes]]:
+    """Return every process that is no zombie, as ``stat_of`` has it."""
+    rows = {int(name): stat_of(int(name)) for name in os.listdir("/proc") if name.isdigit()}
+    return {pid: row for pid, row in rows.items() if row is not None and row[0] != b"Z"}
 
 
 def session_alive(delegate: int) -> bool:

@@ -17,7 +17,7 @@ from pathlib import Path
 from ..messages.internal import TreeLooked
 from ..messages.job import Identity
 from ..state.identity import boot_id, judge
-from ..state.processes import ProcessRow, cpu_ticks, descendants, members, snapshot, ticks_per_second
+from ..state.processes import WANT, ProcessRow, cpu_ticks, descendants, members, snapshot, ticks_per_second
 from .base import Handle, log
 from .job_objects import members as held_together
 from .signals import CONT, KILL, TERM, send
@@ -34,6 +34,8 @@ LONGEST_LOOK_S = 0.5
 """As much of the time between two looks counts as grace."""
 
 
+BLIND_LOOKS, BLIND_PAUSE_S = 120, 0.5
+"""How often it is tried again to look where no descriptors are left, and how long is waited in between."""
 _LOOKING = threading.Lock()
 
 
@@ -117,11 +119,24 @@ def _left(job_id: str, delegate: Identity | None, shim: Identity | None) -> list
 
     One that forks and leaves while the list is made can be missed together with its child.
     """
-    rows = tree_of(job_id, delegate, shim)
+    rows = _seen(job_id, delegate, shim)
     if not rows:
         time.sleep(0.02)
-        rows = tree_of(job_id, delegate, shim)
+        rows = _seen(job_id, delegate, shim)
     return rows
+
+
+def _seen(job_id: str, delegate: Identity | None, shim: Identity | None) -> list[ProcessRow]:
+    """Look until somebody can be seen or not: without descriptors nobody can, and that is not nobody."""
+    for _ in range(BLIND_LOOKS):
+        try:
+            return tree_of(job_id, delegate, shim)
+        except OSError as error:
+            if error.errno not in WANT:
+                raise
+            log.warning("%s: its processes can't be looked at now: %s", job_id, error.strerror)
+        time.sleep(BLIND_PAUSE_S)
+    return tree_of(job_id, delegate, shim)
 
 
 def look_at_tree(  # noqa: PLR0913  what was seen last time comes in by name

@@ -88,6 +88,8 @@ def find_tree(cwd: str) -> tuple[str, tuple[str, ...]]:
     """Return the work tree that a folder is in and its git folders (none outside git). Asks no git."""
     start = Path(os.path.realpath(cwd))
     for folder in (start, *start.parents):
+        if not os.path.lexists(f"{folder}{os.sep}.git"):  # cheaper than what follows, and mostly so
+            continue
         if (found := _git_folder(folder / ".git")) is not None:
             shared = _pointer(found / "commondir")
             common = Path(os.path.realpath(found / shared)) if shared else found

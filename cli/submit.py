@@ -82,10 +82,10 @@ def environment(**also: str) -> str:
 
 
 def lane_of(options: Globals, flags: dict[str, Any]) -> str | None:
-    """Return the one lane that --lane, --provider and --trust-lane name."""
-    lane: str | None = flags["lane"]
-    for name, value in (("--provider", options.provider), ("--trust-lane", flags["trust_lane"])):
-        if value is None:
+    """Return the one lane that --lane, --provider and --trust-lane name; case and space around it never count."""
+    lane = _as_named(flags["lane"])
+    for name, given in (("--provider", options.provider), ("--trust-lane", flags["trust_lane"])):
+        if (value := _as_named(given)) is None:
             continue
         if lane is not None and lane != value:
             raise click.UsageError(f"{name} {value} contradicts the lane {lane}.")
@@ -97,6 +97,13 @@ def lane_of(options: Globals, flags: dict[str, Any]) -> str | None:
     if not (lane[:1].isalpha() and _LANE_CHARACTERS.issuperset(lane) and len(lane) <= _LANE_LIMIT):
         raise CliError("unknown_lane", f"there is no lane {lane[:80]!a}", "osrc lanes")
     return lane
+
+
+def _as_named(lane: str | None) -> str | None:
+    """Return a lane's word as lanes are named; an agent's command keeps its case."""
+    if lane is None or lane.startswith(_AGENT):
+        return lane
+    return lane.strip().lower()
 
 
 def _grants(words: tuple[str, ...]) -> dict[str, list[str]]:

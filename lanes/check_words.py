@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import itertools
 import re
-import shlex
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
-WORDS = 1000
+from .check_lines import SHELLS, Simple, at, is_assignment, simple_commands
+
 LINES, LINE = 2000, 2000
 """So many lines of a script are read, and so many characters of each."""
 
@@ -39,7 +39,10 @@ class Parts:
 
 _MAKE = ("Makefile", "makefile", "GNUmakefile")
 _NODE = ("package.json",)
-_PYTEST = ("pytest.ini", "pyproject.toml", "tox.ini", "setup.cfg", "conftest.py")
+_PYTEST = (
+    *("pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml", "pyproject.toml", "tox.ini", "setup.cfg"),
+    "conftest.py",
+)
 _JUST = ("justfile", "Justfile", ".justfile")
 _FILES: Mapping[str, tuple[str, ...]] = {
     "make": _MAKE,
@@ -69,13 +72,20 @@ _PATTERNS: Mapping[str, tuple[str, ...]] = {
 
 _TOOLS = frozenset({*_FILES, *_PATTERNS, "coverage", "doctest", "mypy", "pyright", "ruff", "flake8", "pylint"})
 """What judges, and is a Python module."""
-_SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "fish", "source", "."})
-_BEFORE = frozenset(
-    {"env", "exec", "time", "nice", "command", "sudo", "timeout", "xvfb-run", "then", "do", "!", "if", "{"}
-)
-"""Words after which the command proper follows."""
+_INTO: Mapping[str, tuple[str, ...]] = {
+    **dict.fromkeys(("make", "gmake"), ("-C", "--directory")),
+    **dict.fromkeys(("npm", "npx", "yarn", "pnpm", "bun"), ("--prefix", "-C", "--dir", "--cwd")),
+    "just": ("-d", "--working-directory"),
+}
+"""Program → options that name the folder in which it works."""
+_READS: Mapping[str, tuple[str, ...]] = {
+    **dict.fromkeys(("make", "gmake", "rake"), ("-f", "--file", "--makefile", "--rakefile")),
+    **dict.fromkeys(("pytest", "py.test", "tox"), ("-c", "--config-file", "--conf")),
+    "just": ("-f", "--justfile"),
+    "nox": ("-f", "--noxfile"),
+}
+"""Program → options that name a file which tells it what to do."""
 _SCRIPTS = (".sh", ".bash", ".bats")
-_PUNCTUATION = frozenset("();<>|&")
 _TESTLIKE = re.compile(r"(?:^|[/._-])(?:tests?|specs?|checks?|verify|expected|goldens?|fixtures?|conftest)(?:$|[/._-])")
 
 
@@ -85,34 +95,12 @@ def parts_of(command: str, *, nested: bool = False) -> Parts:
     ``nested``: it is a line of a script, whose programs may well be what the work is about.
 
     A file that is merely named in it (``grep -q done notes.md``) is what the work is about, and not its judge: only
-    what is run as a script, and what is called a test, counts.
+    what is run as a script, and what is called a test, counts. Names are those from the folder that it goes to:
+
+    >>> parts_of("cd web && make -C ui -f build.mk && sh -c './t.sh'").scripts
+    ('web/t.sh',)
     """
-    words = _words(command)
-    kept: dict[str, None] = {}
-    scripts: dict[str, None] = {}
-    programs: set[str] = set()
-    place = script = True
-    for word in words:
-        if set(word) <= _PUNCTUATION:
-            place, script = True, False
-            continue
-        name = word.rpartition("/")[2]
-        if place and "=" in word.partition("/")[0]:
-            continue
-        if (script and not place) or (place and not nested):
-            kept[word] = None
-        if (script and not place) or word.endswith(_SCRIPTS):
-            scripts[word] = None
-        programs.add(name)
-        script = (place and name in _SHELLS) or (script and word.startswith("-") and not place)
-        place = place and name in _BEFORE
-        if _TESTLIKE.search(word) or (word.startswith("./") and not nested) or word.endswith(_SCRIPTS):
-            kept[word] = None
-    files = tuple(file for program in sorted(programs) for file in _FILES.get(program, ()))
-    patterns = tuple(dict.fromkeys(name for program in sorted(programs) for name in _PATTERNS.get(program, ())))
-    instead = tuple(group for group in (_MAKE, _JUST) if set(group) <= set(files))
-    direct = [word for word in kept if word.startswith("./") and not nested]
-    return Parts(tuple(kept), files, patterns, instead, _shadows(words), (*scripts, *direct))
+    return _joined(_parts(one, nested=nested) for one in simple_commands(command)[0])
 
 
 def script_parts(text: str) -> Parts:
@@ -120,38 +108,68 @@ def script_parts(text: str) -> Parts:
 
     A word that begins with an expansion (``$HERE/lib.sh``, ``$(dirname "$0")/lib.sh``) is taken without it.
     """
-    found = [parts_of(line[:LINE], nested=True) for line in text.splitlines()[:LINES] if not line.startswith("#")]
-
-    def joined(name: str) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(_unexpanded(word) for one in found for word in getattr(one, name)))
-
-    return Parts(joined("words"), joined("files"), joined("patterns"), (), joined("shadows"), joined("scripts"))
-
-
-def _unexpanded(word: str) -> str:
-    """Return a word without the expansion that it begins with.
-
-    >>> [_unexpanded(word) for word in ("$HERE/a/b.sh", "$(dirname $0)/lib.sh", "${D}/x.sh", "a/$B.sh")]
-    ['a/b.sh', 'lib.sh', 'x.sh', 'a/$B.sh']
-    """
-    if not word.startswith("$"):
-        return word
-    after = max(word.rfind(")"), word.rfind("}"))
-    rest = word[after + 1 :] if after >= 0 else word.partition("/")[2]
-    return rest.lstrip("/")
+    found: list[Parts] = []
+    folder = ""
+    for line in text.splitlines()[:LINES]:
+        if not line.lstrip().startswith("#"):
+            commands, folder = simple_commands(line[:LINE], folder)
+            found += [_parts(one, nested=True) for one in commands]
+    return replace(_joined(found), instead=())
 
 
-def _shadows(words: list[str]) -> tuple[str, ...]:
+def _joined(parts: Iterable[Parts]) -> Parts:
+    found = list(parts)
+
+    def every(name: str) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(one for each in found for one in getattr(each, name)))
+
+    instead = tuple(dict.fromkeys(group for each in found for group in each.instead))
+    return Parts(every("words"), every("files"), every("patterns"), instead, every("shadows"), every("scripts"))
+
+
+def _parts(one: Simple, *, nested: bool) -> Parts:
+    """Return what one command consists of."""
+    kept: dict[str, None] = {}
+    scripts: dict[str, None] = {}
+    begins, script = one.begins, False
+    for number, word in enumerate(one.words):
+        if number < begins and is_assignment(word):
+            continue
+        place = number == begins
+        run = script and not word.startswith("-")
+        if run or (place and not nested):
+            kept[word] = None
+        if run or word.endswith(_SCRIPTS) or (place and not nested and word.startswith("./")):
+            scripts[word] = None
+        if _TESTLIKE.search(word) or (word.startswith("./") and not nested) or word.endswith(_SCRIPTS):
+            kept[word] = None
+        script = (place and word.rpartition("/")[2] in SHELLS) or (script and word.startswith("-"))
+    programs = sorted({word.rpartition("/")[2] for word in one.words})
+    into = [value for name in programs for value in _values(one.words, _INTO.get(name, ()))]
+    folder = at(one.folder, into[-1]) if into else one.folder
+    told = [value for name in programs for value in _values(one.words, _READS.get(name, ()))]
+    files = [name for program in programs for name in _FILES.get(program, ())]
+    instead = (group for group in (_MAKE, _JUST) if set(group) <= set(files))
+    return Parts(
+        words=(*(at(one.folder, word) for word in kept), *(at(folder, word) for word in told)),
+        files=tuple(at(folder, name) for name in files),
+        patterns=tuple(name for program in programs for name in _PATTERNS.get(program, ())),
+        instead=tuple(tuple(at(folder, name) for name in group) for group in instead),
+        shadows=tuple(at(one.folder, name) for name in _shadows(one.words)),
+        scripts=tuple(at(one.folder, word) for word in scripts),
+    )
+
+
+def _values(words: Sequence[str], options: Sequence[str]) -> list[str]:
+    """Return what stands behind these options: ``-C x``, ``-Cx``, ``--directory=x``."""
+    found = [after for word, after in itertools.pairwise(words) if word in options]
+    for option in options:
+        joined = f"{option}=" if option.startswith("--") else option
+        found += [word.removeprefix(joined) for word in words if word.startswith(joined) and word != joined]
+    return found
+
+
+def _shadows(words: Sequence[str]) -> tuple[str, ...]:
     """``python -m pytest`` looks for pytest in the folder first."""
     tools = (name for before, name in itertools.pairwise(words) if before == "-m" and name in _TOOLS)
     return tuple(f"{name}{rest}" for name in dict.fromkeys(tools) for rest in (".py", "/__init__.py", "/__main__.py"))
-
-
-def _words(command: str) -> list[str]:
-    try:
-        lexer = shlex.shlex(command, posix=True, punctuation_chars=True)
-        lexer.whitespace_split = True
-        words = list(lexer)
-    except ValueError:
-        words = command.split()
-    return [word for word in words[:WORDS] if word and "\0" not in word]

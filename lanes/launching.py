@@ -117,15 +117,15 @@ def cli_readiness(  # noqa: PLR0913 - keyword-only facts of one CLI
     signed = key or next(iter(sorted(facts.credentials)), None)
     signed_in = signed is not None or keyless
     version = version_of(facts.version_output)
-    if version is None:
+    unasked = version is None and facts.version_exit is None  # or it gave no answer in time
+    if version is None and not (unasked and not signed_in):
         return Readiness(
             level=ReadinessLevel.INSTALLED,
             detail=f"{program}, but `{binary} --version` told no version",
             fix=f"{binary} --version",
             signed_in=signed_in,
         )
-    numbers = version_tuple(version) or ()
-    if numbers < min_version:
+    if version is not None and (version_tuple(version) or ()) < min_version:
         least = ".".join(map(str, min_version))
         return Readiness(
             level=ReadinessLevel.INSTALLED,
@@ -138,9 +138,9 @@ def cli_readiness(  # noqa: PLR0913 - keyword-only facts of one CLI
     if not signed_in:
         return Readiness(
             level=ReadinessLevel.INSTALLED,
-            detail=f"{binary} {version}, no sign-in found",
+            detail=f"{f'{binary} {version}' if version else program}, no sign-in found",
             version=version,
-            tested=version in tested,
+            tested=version in tested if version else None,
             fix=sign_in,
             signed_in=False,
         )

@@ -67,12 +67,14 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a service gave: the image itself, or a link to it."""
+    """What a service gave: the image itself, a link to it, or why it gave none."""
 
     data: bytes | None = None
     link: str | None = None
     usd: float | None = None
-    """What it cost in cash, as the service says; None where it does not."""
+    """What it cost in cash, as the service says, also where there is no image; None where it does not."""
+    why: Refused | None = None
+    """Why there is no image, where there is none."""
 
 
 def kind_of(data: bytes) -> str | None:
@@ -141,7 +143,7 @@ def is_model(backend: Backend, word: str) -> bool:
     return plain and 0 < len(word) <= WORD_LIMIT and ".." not in word
 
 
-def read_answer(backend: Backend, body: bytes) -> Answer | Refused:
+def read_answer(backend: Backend, body: bytes) -> Answer:
     """Return what a service answered, or why there is no image in it. Its words are its own: untrusted."""
     try:
         reply = as_object(json.loads(body))
@@ -150,7 +152,7 @@ def read_answer(backend: Backend, body: bytes) -> Answer | Refused:
     return _read_gemini(reply) if backend == "gemini" else _read_openrouter(reply)
 
 
-def _read_gemini(reply: Mapping[str, Any]) -> Answer | Refused:
+def _read_gemini(reply: Mapping[str, Any]) -> Answer:
     said: list[str] = []
     for candidate in _list(reply.get("candidates")):
         for part in _list(as_object(as_object(candidate).get("content")).get("parts")):
@@ -164,7 +166,7 @@ def _read_gemini(reply: Mapping[str, Any]) -> Answer | Refused:
     return _none("; ".join(word for word in said if word) or "it gave none, and no reason")
 
 
-def _read_openrouter(reply: Mapping[str, Any]) -> Answer | Refused:
+def _read_openrouter(reply: Mapping[str, Any]) -> Answer:
     usd = as_number(as_object(reply.get("usage")).get("cost"))
     said: list[str] = []
     for choice in _list(reply.get("choices")):
@@ -180,7 +182,7 @@ def _read_openrouter(reply: Mapping[str, Any]) -> Answer | Refused:
                 return Answer(data=data, usd=usd)
         said.extend((_words(message.get("refusal")), _words(message.get("content"))))
     said.append(_words(as_object(reply.get("error")).get("message")))
-    return _none("; ".join(word for word in said if word) or "it gave none, and no reason")
+    return _none("; ".join(word for word in said if word) or "it gave none, and no reason", usd)
 
 
 def failed(backend: Backend, status: int, body: bytes) -> Refused:
@@ -206,9 +208,9 @@ def failed(backend: Backend, status: int, body: bytes) -> Refused:
     )
 
 
-def _none(why: str) -> Refused:
+def _none(why: str, usd: float | None = None) -> Answer:
     message = f"there is no image in the answer: {why}"
-    return Refused(code=RefusalCode.NO_RESULT, message=message, hint="say it otherwise")
+    return Answer(usd=usd, why=Refused(code=RefusalCode.NO_RESULT, message=message, hint="say it otherwise"))
 
 
 def _list(value: object) -> list[Any]:

@@ -52,10 +52,13 @@ def plain(text: object, most: int) -> str:
     """
     raw = text if isinstance(text, str) else "" if text is None else str(text)
     raw = raw[: 8 * most + 256]
-    bare = _OSC.sub("", raw)
-    bare = _CSI.sub("", bare)
-    flat = " ".join("".join(c if c.isprintable() else " " if c.isspace() else "" for c in bare).split())
+    flat = " ".join((raw if raw.isprintable() else _bare(raw)).split())
     return flat if len(flat) <= most else flat[: most - 1].rstrip() + "…"
+
+
+def _bare(raw: str) -> str:
+    bare = _CSI.sub("", _OSC.sub("", raw))
+    return "".join(c if c.isprintable() else " " if c.isspace() else "" for c in bare)
 
 
 def job_name(record: Mapping[str, Any]) -> str:

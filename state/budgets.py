@@ -74,15 +74,19 @@ def no_room(budget: Budget, spent: Spent, held: int, price: int | None) -> str |
     return None
 
 
+_NEXT = ", and one more step would pass it"
+
+
 def enough(budget: Budget, spent: Spent, others: int, so_far: int, step: int) -> str | None:
     """Return why a run that has spent ``so_far``, the last time in a ``step``, is to end; None where it may go on."""
     if not step and not so_far:
         return None
     if budget.job is not None and so_far + step > budget.job:
-        return f"{usd(so_far, sure=False)} of {usd(budget.job)} for a job spent, and one more step would pass it"
+        more = "" if so_far > budget.job else _NEXT
+        return f"{usd(so_far, sure=False)} of {usd(budget.job)} for a job spent{more}"
     if budget.day is not None and spent.nano + others + so_far + step > budget.day:
-        gone = _gone(spent, others + so_far)
-        return f"{gone} of {usd(budget.day)} for today spent, and one more step would pass it"
+        more = "" if spent.nano + others + so_far > budget.day else _NEXT
+        return f"{_gone(spent, others + so_far)} of {usd(budget.day)} for today spent{more}"
     return None
 
 

@@ -128,11 +128,11 @@ class JobFolder:
 
     def write(self, name: str, data: bytes, *, fsync: bool = False) -> None:
         """Replace one file whole, 0600."""
-        write_private(self.path / name, data, fsync=fsync, files=self.files)
+        write_private(self._at(name), data, fsync=fsync, files=self.files)
 
     def begin(self, name: str, data: bytes) -> None:
         """Write one file of a folder that nobody knows yet. Raises StateError; the folder is then to be removed."""
-        if not create_private(self.path / name, data, files=self.files):
+        if not create_private(self._at(name), data, files=self.files):
             raise StateError("state_damaged", f"{printable(self.path / name)} was there already")
 
     def place(self, name: str, data: bytes, *, executable: bool = False) -> None:
@@ -149,7 +149,7 @@ class JobFolder:
     def empty(self, name: str) -> None:
         """Leave nothing in a file, if there is one; that it can't be done is no trouble of the job's."""
         with contextlib.suppress(OSError):
-            self.files.close(self.files.open(self.path / name, os.O_WRONLY | os.O_TRUNC))
+            self.files.close(self.files.open(self._at(name), os.O_WRONLY | os.O_TRUNC))
 
     def discard(self, name: str) -> None:
         """Remove a file that is not wanted any longer; that it can't be removed is no trouble of the job's."""
@@ -163,7 +163,7 @@ class JobFolder:
     def read_json(self, name: str) -> dict[str, Any] | None:
         """Return a JSON object; None when it is missing, too large or no object."""
         try:
-            data = read_private(self.path / name, JSON_LIMIT)
+            data = read_private(self._at(name), JSON_LIMIT)
         except StateError:
             return None
         return None if data is None else _object(data)
@@ -176,7 +176,7 @@ class JobFolder:
     def promise(self) -> None:
         """Let ``meta.json`` be there, once the job is in the journal; repeating it is harmless. Raises StateError."""
         try:
-            self.files.replace(self.path / DRAFT, self.path / META)
+            self.files.replace(self._at(DRAFT), self._at(META))
         except FileNotFoundError:
             pass
         except OSError as error:
@@ -209,13 +209,13 @@ class JobFolder:
     def _meta(self) -> dict[str, Any]:
         for name in (META, DRAFT):
             with contextlib.suppress(StateError):
-                if (data := read_private(self.path / name, META_LIMIT)) is not None:
+                if (data := read_private(self._at(name), META_LIMIT)) is not None:
                     return _object(data) or {}
         return {}
 
     def _record(self, name: str) -> JobRecord | None:
         try:
-            data = read_private(self.path / name, META_LIMIT)
+            data = read_private(self._at(name), META_LIMIT)
             record = None if data is None else JobRecord.model_validate_json(data)
         except (StateError, ValidationError):
             return None
@@ -227,9 +227,8 @@ class JobFolder:
         The shim renames it into place, so that one of zero bytes or of garbage is damage (a lost
         disk cache): it is set aside as ``exit.json.bad`` and said so.
         """
-        path = self.path / EXIT
         try:
-            data = read_private(path, JSON_LIMIT)
+            data = read_private(self._at(EXIT), JSON_LIMIT)
         except StateError as error:
             if error.code == "state_unwritable":
                 raise
@@ -238,7 +237,7 @@ class JobFolder:
             return None
         found = _exit_record(_object(data))
         if found is None:
-            set_aside(path, ".bad")
+            set_aside(self.path / EXIT, ".bad")
             return ExitRecord(damaged=True)
         return found
 
@@ -282,8 +281,12 @@ class JobFolder:
         except OSError as error:
             raise from_os_error(error, self.path, "remove") from error
 
-    def _claim(self, attempt: int) -> Path:
-        return self.path / f"claim.{attempt}"
+    def _claim(self, attempt: int) -> str:
+        return self._at(f"claim.{attempt}")
+
+    def _at(self, name: str) -> str:
+        """Return the path of a file as a string: a path object costs more than opening what it names."""
+        return f"{self.path}{os.sep}{name}"
 
 
 def _object(data: bytes) -> dict[str, Any] | None:

@@ -5,12 +5,15 @@ On Linux ``/proc`` is read directly (about 15 µs a process); elsewhere psutil, 
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 LINUX = sys.platform == "linux"
+WANT = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM})
+"""What says nothing of the process that was asked about."""
 
 
 class ProcessRow(NamedTuple):
@@ -32,14 +35,17 @@ Snapshot = Mapping[int, ProcessRow]
 
 
 def read_process(pid: int) -> ProcessRow | None:
-    """Return one process's row, or None when there is none of that pid (or it may not be seen)."""
+    """Return one process's row, or None when there is none of that pid (or it may not be seen).
+
+    Raises OSError where nobody can tell for want of descriptors or memory: that is no sign of anybody's end.
+    """
     if not 0 < pid < 1 << 31:
         return None
     return _read_linux(pid) if LINUX else _read_psutil(pid)
 
 
 def snapshot() -> dict[int, ProcessRow]:
-    """Return every process that can be seen. One that ends meanwhile is left out."""
+    """Return every process that can be seen, without one that ends meanwhile. Raises OSError as ``read_process``."""
     rows = {}
     for pid in _pids():
         row = read_process(pid)
@@ -104,7 +110,9 @@ def _pids() -> list[int]:
 def _read_linux(pid: int) -> ProcessRow | None:
     try:
         descriptor = os.open(f"/proc/{pid}/stat", os.O_RDONLY)  # Python lets no child inherit it
-    except OSError:
+    except OSError as error:
+        if error.errno in WANT:
+            raise
         return None
     try:
         data = os.read(descriptor, 4096)

@@ -13,6 +13,7 @@ import sqlite3
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import lru_cache
 from types import TracebackType
 from typing import Any, Self
 
@@ -261,8 +262,9 @@ class Reader:
         try:
             db, version = self._connect("mode=ro")
         except sqlite3.OperationalError as error:
-            # A folder that can't be written, with no index of the log in it: read the main file alone.
-            if not _cannot_open(error):
+            # A folder that can't be written, or no index of the log in it: read the main file alone. Not where the
+            # log is there and only can't be opened now (no descriptors are left): what is newest would be gone.
+            if not _cannot_open(error) or _log_is_there(self._path):
                 raise
             db, version = self._connect("mode=ro&immutable=1")
             if _size(self._path + "-wal"):
@@ -285,7 +287,8 @@ class Reader:
             raise DamagedStore(message=f"{printable(self._path)} is {what}, though there are jobs")
 
     def _connect(self, query: str) -> tuple[sqlite3.Connection, int]:
-        db = sqlite3.connect(f"file:{_quoted(self._path)}?{query}", uri=True, timeout=5.0, isolation_level=None)
+        place = _quoted(os.path.abspath(self._path))  # noqa: PTH100 - a plain string is at hand
+        db = sqlite3.connect(f"file:{place}?{query}", uri=True, timeout=5.0, isolation_level=None)
         try:
             db.text_factory = _decode
             return db, int(db.execute("PRAGMA user_version").fetchone()[0])
@@ -342,13 +345,19 @@ def _size(path: str) -> int:
         return 0
 
 
+def _log_is_there(path: str) -> bool:
+    """Whether somebody writes, or wrote, this store with its log beside it, in a folder that can be written."""
+    return os.path.exists(f"{path}-shm") and os.access(os.path.dirname(path), os.W_OK)  # noqa: PTH110, PTH120 - as above
+
+
 def _cannot_open(error: sqlite3.OperationalError) -> bool:
     primary = getattr(error, "sqlite_errorcode", 0) & 0xFF
     return primary in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_IOERR)
 
 
+@lru_cache(maxsize=8)
 def _quoted(path: str) -> str:
     """Return a path as the path part of a ``file:`` URI (``urllib`` would cost more than the query)."""
-    data = os.fsencode(os.path.abspath(path))  # noqa: PTH100 - a plain string is at hand
+    data = os.fsencode(path)
     safe = b"/abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~"
     return "".join(chr(byte) if byte in safe else f"%{byte:02X}" for byte in data)

@@ -13,6 +13,7 @@ import stat
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from .errors import StateError, from_os_error, printable
@@ -66,8 +67,8 @@ class Settings:
         values: dict[str, tuple[Value, str]] = {}
         for key, raw in _tables(config, where).items():
             values[key] = (parse(_known(key, where), raw, f"{key} in {where}"), f"config {where}")
-        for key, setting in SETTINGS.items():
-            for name in setting.names:
+        for key, setting, names in _named():
+            for name in names:
                 word = environ.get(name)
                 if word:
                     values[key] = (parse(setting, word, name), f"environment {name}")
@@ -106,6 +107,10 @@ class Settings:
         """Return ``default``, ``config FILE``, ``environment NAME`` or ``flag``."""
         return self._values[key][1] if self.is_set(key) else "default"
 
+    def configured(self) -> list[str]:
+        """Return the keys whose value is config.toml's."""
+        return [key for key, (_, origin) in self._values.items() if origin.startswith("config ")]
+
     def describe(self) -> list[Row]:
         """Return a row for every setting, secrets masked."""
         return [
@@ -124,6 +129,12 @@ class Settings:
     def _value(self, key: str) -> Value:
         setting = SETTINGS[key]
         return self._values[key][0] if key in self._values else setting.default
+
+
+@cache
+def _named() -> tuple[tuple[str, Setting, tuple[str, ...]], ...]:
+    """Return every setting with its environment names: they are made once, and read for every job."""
+    return tuple((key, setting, setting.names) for key, setting in SETTINGS.items())
 
 
 def config_file(environ: Mapping[str, str]) -> Path:

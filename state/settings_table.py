@@ -137,7 +137,7 @@ _SUPERVISOR = (
     _flag(
         "loopback",
         False,
-        "supervisor and sessions listen at ports of this machine, not at local sockets (always so on Windows)",
+        "supervisor and sessions listen at ports of this machine, not at local sockets (always on Windows)",
     ),
     Setting(
         "spawn",

@@ -41,6 +41,9 @@ __all__ = ["Reader", "Store", "public"]
 BUSY_S = 5.0
 """How long to wait for another writer before giving up."""
 
+KNOWN = 1000
+"""So many records are kept at most, of jobs that live."""
+
 _OWNERS = ("session_id", "group_id", "loop_id")
 """By which field a fact names what it is about, where that is no job."""
 _INSERT_FACT = "INSERT INTO facts (at, job_id, kind, body) VALUES (?, ?, ?, ?)"
@@ -68,6 +71,10 @@ class Store:
         self._db = db
         self._path = path
         self._file = _which(path)
+        self._known: dict[str, JobRecord] = {}
+        """Records as they are in the table, uncommitted changes included, while nobody else writes."""
+        self._version: int | None = None
+        """What SQLite called the file's state when they were: it changes with what others commit."""
 
     @classmethod
     def open(cls, path: Path, *, now: float, files: Files = FILES) -> Store:
@@ -94,7 +101,7 @@ class Store:
         entries = []
         try:
             if not self._db.in_transaction:
-                self._db.execute("BEGIN IMMEDIATE")
+                self._begin()
             for fact in facts:
                 if isinstance(fact, JobEnded) and not fact.revises and self._has_ended(fact.job_id):
                     continue  # an actor that crashed after it had said so: its successor judged anew
@@ -108,6 +115,14 @@ class Store:
             self.rollback()
             raise from_sqlite_error(error, self._path) from error
         return entries
+
+    def _begin(self) -> None:
+        """Begin a transaction: nobody else writes until its end. What somebody wrote before it makes us forget."""
+        self._db.execute("BEGIN IMMEDIATE")
+        version = int(self._db.execute("PRAGMA data_version").fetchone()[0])
+        if version != self._version or len(self._known) > KNOWN:
+            self._known.clear()
+            self._version = version
 
     def _fold(self, fact: Fact, job_id: str | None, at: float) -> None:
         """Update the table of whatever a fact is about."""
@@ -153,7 +168,7 @@ class Store:
         """Put a job into the table as it is, without a fact, in the open transaction (after a rebuild)."""
         try:
             if not self._db.in_transaction:
-                self._db.execute("BEGIN IMMEDIATE")
+                self._begin()
             self._save(record)
             ledger_store.keep(self._db, None, record, record.ended or record.accepted_at)
         except TROUBLE as error:
@@ -162,6 +177,7 @@ class Store:
 
     def rollback(self) -> None:
         """Forget everything appended since the last commit. Never raises."""
+        self._known.clear()
         with contextlib.suppress(*TROUBLE):
             if self._db.in_transaction:
                 self._db.execute("ROLLBACK")
@@ -206,7 +222,7 @@ class Store:
         """Number the next fact higher than ``seq``, in the open transaction (after a rebuild)."""
         try:
             if not self._db.in_transaction:
-                self._db.execute("BEGIN IMMEDIATE")
+                self._begin()
             self._db.execute("DELETE FROM sqlite_sequence WHERE name = 'facts' AND seq < ?", (seq,))
             self._db.execute(
                 "INSERT INTO sqlite_sequence (name, seq) SELECT 'facts', ?"
@@ -235,6 +251,7 @@ class Store:
         if changed is record:
             return
         if changed is None:
+            self._known.pop(job_id, None)
             self._db.execute("DELETE FROM jobs WHERE job_id = ?", (job_id,))
             if record is not None and record.group_id is not None:
                 groups_store.leave(self._db, record.group_id)
@@ -242,6 +259,8 @@ class Store:
         limits_store.count(self._db, record, changed, at)
         ledger_store.keep(self._db, record, changed, at)
         self._save(changed)
+        if not changed.state.terminal:
+            self._known[job_id] = changed
 
     def session(self, session_id: str) -> SessionRecord | None:
         """Return one session, uncommitted changes included; None when there is none or it can't be read."""
@@ -255,7 +274,7 @@ class Store:
         """Put a session into the table as it is, without a fact, in the open transaction (after a rebuild)."""
         try:
             if not self._db.in_transaction:
-                self._db.execute("BEGIN IMMEDIATE")
+                self._begin()
             self._save_session(record)
         except TROUBLE as error:
             self.rollback()
@@ -280,10 +299,13 @@ class Store:
 
     def _save(self, record: JobRecord) -> None:
         row = (record.job_id, record.label, record.group_id, record.state.value, record.accepted_at, record.ended)
+        self._known.pop(record.job_id, None)
         self._db.execute(_SAVE_JOB, (*row, record.model_dump_json()))
 
     def _load(self, job_id: str) -> tuple[bool, JobRecord | None]:
         """Return whether there is a row, and its record if that can be read."""
+        if self._db.in_transaction and (known := self._known.get(job_id)) is not None:
+            return True, known
         row = self._db.execute("SELECT record FROM jobs WHERE job_id = ?", (job_id,)).fetchone()
         return (False, None) if row is None else (True, _parse(row[0]))
 
@@ -295,9 +317,7 @@ class Store:
             if version > SCHEMA:
                 raise newer(os.fspath(self._path), version)
             if version:
-                found = self._db.execute("PRAGMA quick_check(1)").fetchone()
-                if found is None or found[0] != "ok":
-                    raise DamagedStore(message=f"{printable(self._path)} is damaged: {found and found[0]}")
+                self._demand_whole()
             elif self._db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
                 raise DamagedStore(message=f"{printable(self._path)} is another program's database")
             for number, name, script in migrations():
@@ -307,6 +327,15 @@ class Store:
             self.rollback()
             raise from_sqlite_error(error, self._path) from error
         self.live()
+
+    def _demand_whole(self) -> None:
+        """Raise DamagedStore for a file that contradicts itself. Indexes alone are made anew from what they index."""
+        found = self._db.execute("PRAGMA integrity_check(1)").fetchone()
+        if found is not None and found[0] != "ok" and "index" in found[0]:
+            self._db.execute("REINDEX")
+            found = self._db.execute("PRAGMA integrity_check(1)").fetchone()
+        if found is None or found[0] != "ok":
+            raise DamagedStore(message=f"{printable(self._path)} is damaged: {found and found[0]}")
 
     def _migrate(self, number: int, name: str, script: str, now: float) -> None:
         """Apply one file whole: a kill in the middle leaves the schema before it."""

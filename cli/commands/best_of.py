@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -18,8 +18,9 @@ from ..place import full_home
 from ..reach import Reach
 from ..render.plain import one_line
 from ..submit import environment, folder_of, job_request, word_of
-from ..submit_group import new_group_id
+from ..submit_group import new_group_id, submit_group
 from ..task import read_task
+from .fanout import show_planned
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -62,12 +63,23 @@ def best_of(options: Globals, /, words: tuple[str, ...], **flags: Any) -> int:  
             folder, record = known(reach, flags["resume"])
         else:
             number, task = _words(words, flags)
-            folder, record = begin(options, reach, number, task, {**flags, "rubric": _rubric(flags["rubric"])})
+            given = {**flags, "rubric": _rubric(flags["rubric"])}
             if flags["dry_run"]:
-                return exit_codes.DONE
+                return _planned(options, reach, _tries(options, reach, number, task, given))
+            folder, record = begin(options, reach, number, task, given)
         return _show(options, decide(options, reach, folder, record))
     finally:
         reach.close()
+
+
+class _Tries(NamedTuple):
+    """Tries that nobody was asked for yet."""
+
+    group_id: str
+    folder: str
+    record: dict[str, Any]
+    common: dict[str, Any]
+    members: list[crewing.Member]
 
 
 def begin(options: Globals, reach: Reach, number: int, task: str, flags: dict[str, Any]) -> tuple[str, dict[str, Any]]:
@@ -75,7 +87,25 @@ def begin(options: Globals, reach: Reach, number: int, task: str, flags: dict[st
 
     ``flags``: those of a work command, and check, check_timeout, may_change_check, judge and rubric (its text).
     """
-    from ...actors.best_of import keep_tries, plan_tries  # noqa: PLC0415 - it loads the whole product
+    from ...actors.best_of import keep_tries  # noqa: PLC0415 - it loads the whole product
+
+    group_id, folder, record, common, made = _tries(options, reach, number, task, flags)
+    keep_tries(folder, record)  # first: tries that nobody could judge must not run
+    if record["check"]:
+        _look_at_check(options, folder, record)
+    try:
+        crewing.take_group(reach, common, made, number, group_id)
+    except CliError:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    if not options.quiet:
+        say(f"{group_id}: {number} tries; osrc best-of --resume {group_id} goes on if this command ends")
+    return folder, record
+
+
+def _tries(options: Globals, reach: Reach, number: int, task: str, flags: dict[str, Any]) -> _Tries:
+    """Return the tries as they would be taken. Raises CliError."""
+    from ...actors.best_of import plan_tries  # noqa: PLC0415 - it loads the whole product
     from ...messages.refusals import Refused  # noqa: PLC0415 - as above
 
     models = [part.strip() for part in (flags["model"] or "").split(",") if part.strip()] or [None]
@@ -96,21 +126,8 @@ def begin(options: Globals, reach: Reach, number: int, task: str, flags: dict[st
     for place in range(number):
         model = word_of(models[place % len(models)], "-m", 1024)
         made.append(crewing.member(f"try-{place + 1}" + (f"-{model}" if model else ""), task, model))
-    if flags["dry_run"]:
-        _planned(options, record, [one["label"] for one in made])
-        return folder, record
     common["environment"] = environment(OSRC_WORKTREE_BASE=record["base"])  # all of them begin at one commit
-    keep_tries(folder, record)  # first: tries that nobody could judge must not run
-    if record["check"]:
-        _look_at_check(options, folder, record)
-    try:
-        crewing.take_group(reach, common, made, number, group_id)
-    except CliError:
-        shutil.rmtree(folder, ignore_errors=True)
-        raise
-    if not options.quiet:
-        say(f"{group_id}: {number} tries; osrc best-of --resume {group_id} goes on if this command ends")
-    return folder, record
+    return _Tries(group_id, folder, record, common, made)
 
 
 def _look_at_check(options: Globals, folder: str, record: dict[str, Any]) -> None:
@@ -129,11 +146,15 @@ def _look_at_check(options: Globals, folder: str, record: dict[str, Any]) -> Non
         raise from_refusal(refused.model_dump())
 
 
-def _planned(options: Globals, record: dict[str, Any], labels: list[str]) -> None:
-    if options.json:
-        answer_json({"base": record["base"], "tries": labels})
-    else:
-        answer(f"{len(labels)} tries at {record['base'][:12]}: {', '.join(labels)}")
+def _planned(options: Globals, reach: Reach, tries: _Tries) -> int:
+    """Print what the tries would be, each with its plan; exit code 1 where one of them would be refused."""
+    base, labels = tries.record["base"], [one["label"] for one in tries.members]
+    request = {"common": tries.common, "members": tries.members, "refused": [], "skip_refused": False}
+    request |= {"most": len(labels), "group_id": tries.group_id}
+    reply = submit_group(reach, request, dry_run=True)
+    if not options.json:
+        answer(f"{len(labels)} tries at {base[:12]}: {', '.join(labels)}")
+    return show_planned(options, reply, base=base, tries=labels)
 
 
 def _words(words: tuple[str, ...], flags: dict[str, Any]) -> tuple[int, str]:

@@ -12,6 +12,8 @@ from functools import partial
 import click
 
 from ... import __version__
+from ...lanes.catalog import Known
+from ...lanes.catalog.denying import mistyped
 from ...state.disk import weigh
 from ...state.errors import StateError
 from ...state.home import Home
@@ -116,13 +118,16 @@ def _home(home: Home) -> Iterator[Finding]:
             yield Finding("home", "warn", note)
 
 
-def _settings(_home: Home) -> Iterator[Finding]:
+def _settings(home: Home) -> Iterator[Finding]:
     known = machine.settings()
     rows = [row for row in known.describe() if row.origin != "default"]
     yield Finding("settings", "ok", f"{len(rows)} set" + (": " + ", ".join(row.key for row in rows) if rows else ""))
     for row in rows:
         if not row.effective:
             yield Finding("settings", "note", f"{row.key} ({row.origin}) is known but has no effect in this version")
+    own = machine.model_book(home).own(machine.registry(home).names())
+    for slip in mistyped(known.words("model_denylist"), Known(own=own.rows)):
+        yield Finding("settings", "warn", f"model_denylist: {slip}", "osrc models shows what each rule stops")
 
 
 def _supervisor(home: Home) -> Iterator[Finding]:

@@ -148,12 +148,15 @@ def shared_task(flags: dict[str, Any]) -> str:
     return checked(os.fsencode(flags["task_text"]), "--task")
 
 
-def show_planned(options: Globals, reply: dict[str, Any]) -> int:
-    """Print what a group would be; exit code 1 where a member is refused, or would be by the gate or the budget."""
+def show_planned(options: Globals, reply: dict[str, Any], **more: object) -> int:
+    """Print what a group would be, and ``more`` of it in JSON.
+
+    Exit code 1 where a member is refused, or would be by the gate or the budget.
+    """
     refused = list(reply.get("refused") or ())
     plans = [one["plan"] for one in reply.get("members") or ()]
     if options.json:
-        answer_json({"members": reply.get("members"), "refused": refused})
+        answer_json({**more, "members": reply.get("members"), "refused": refused})
     else:
         for one in reply.get("members") or ():
             plan = one["plan"]

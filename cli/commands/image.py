@@ -177,8 +177,9 @@ def _asked(  # noqa: PLR0913, PLR0917 - what it is about
     finally:  # one that was interrupted may have been paid for, too
         row = row_of(permit.subject, plan.backend, plan.lane.name, plan.model, answered, time.time())
         _keep(reach, row.model_dump())
-    if isinstance(answered, Refused):
-        raise from_refusal(answered.model_dump())
+    refused = answered if isinstance(answered, Refused) else answered.why
+    if refused is not None:
+        raise from_refusal(refused.model_dump())
     told = row.spent == "measured"  # a price that can't be true is none
     cost = {"cash_usd": answered.usd if told else None, "measured": told}
     return answered.data or b"", {"model": plan.model, "lane": plan.lane.name, "job_id": None, "cost": cost}

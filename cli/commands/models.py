@@ -11,7 +11,7 @@ import click
 
 from ...lanes.catalog.aliases import ALIASES, DUAL, Alias
 from ...lanes.catalog.asking import Known
-from ...lanes.catalog.denying import denied
+from ...lanes.catalog.denying import denied, mistyped
 from ...lanes.catalog.listing import MILLION, Listed
 from ...lanes.catalog.live import Live
 from ...lanes.catalog.own_rows import OwnModels
@@ -56,6 +56,7 @@ def models(options: Globals, word: str | None, refresh: bool) -> int:
         row for row in rows if word is None or any(word.lower() in str(row[key]).lower() for key in ("word", "model"))
     ]
     rules, known = machine.settings().words("model_denylist"), Known(own=own.rows)
+    problems += [f"model_denylist: {slip}" for slip in mistyped(rules, known)]
     for row in shown:
         found = denied(rules, row["lane"], row["model"], known) if rules else None
         row["denied"] = found.rule if found is not None else None

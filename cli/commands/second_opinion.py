@@ -60,6 +60,8 @@ def second_opinion(options: Globals, /, words: tuple[str, ...], **flags: Any) ->
     """
     if len(words) == 2 and words[0] == "resume":
         return _resume(options, words[1], detached=flags["detached"])
+    if words == ("resume",) and flags["task_file"] is None:
+        raise click.UsageError("resume needs an ID: osrc second-opinion resume ID (osrc loop list).")
     question = read_task(words, flags["task_file"])
     contract_of(flags["contract"])
     reach = Reach(options)

@@ -162,7 +162,7 @@ def _scored(situation: Situation, one: Candidate, threshold: float) -> Scored:
     cut = haircut(situation.used.get(one.purse.pool), situation.conserve_at) if one.purse.kind == "plan" else 1.0
     score = base * learned.multiplier * cut
     value = None if one.usd_m is None else score / max(one.usd_m, CHEAPEST_USD_M)
-    hindered = situation.why_not.get((one.lane, "")) or situation.why_not.get((one.lane, one.key))
+    hindered = situation.why_not.get((one.lane, one.key)) or situation.why_not.get((one.lane, ""))
     return Scored(
         candidate=one,
         score=score,
@@ -223,10 +223,14 @@ def _siblings(scored: list[Scored], effort: Effort, *, off: bool) -> list[Scored
 
 
 def _ranked(scored: Sequence[Scored], effort: Effort, order: tuple[Tier, ...]) -> list[Scored]:
-    """Return all, those first that meet the threshold, in the tiers' order, the best value first."""
+    """Return all, those first that meet the threshold, in the tiers' order, the best value first.
 
-    def place(one: Scored) -> tuple[bool, bool, int, float, float, int, str]:
+    What something is in the way of comes last.
+    """
+
+    def place(one: Scored) -> tuple[bool, bool, bool, int, float, float, int, str]:
         return (
+            one.why_not is not None,
             not one.meets,
             one.lighter_preferred,
             order.index(one.candidate.tier) if one.meets else 0,

@@ -11,6 +11,7 @@ A rule is a model's name, or has a ``*`` in it, which stands for anything. Case 
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -24,6 +25,8 @@ _VENDOR = {"claude": "anthropic", "codex": "openai", "gemini": "google"}
 """Lane of a vendor's own models → how services that have many vendors call the vendor."""
 _SUFFIX = re.compile(r"[\[:][^/]*$")
 _WORD = re.compile(r"[a-z]+")
+_ODD = re.compile(r"[^a-z0-9._:/@~+*\-\[\]]|^\[")
+"""What stands in no model's name: ``opus;sonnet`` is one rule, not two."""
 _TOKEN = re.compile(r"[a-z0-9]+")
 _LANES = frozenset(lane_names())
 _NOTHING = Known()
@@ -70,6 +73,32 @@ def undecided(rules: Sequence[str], lane: str, known: Known = _NOTHING) -> Denie
         if word is not None and (lane not in _VENDOR or _of_vendor(word, lane, known)):
             return Denied(rule, f"{lane} takes a model that is not known here where none is named", known=False)
     return None
+
+
+def mistyped(rules: Sequence[str], known: Known = _NOTHING) -> list[str]:
+    """Return a sentence for each rule that stops no model that is known here and looks like a slip of the pen."""
+    ids = {*_ids(known), *(one for dual in DUAL.values() for one in (dual.devin, dual.openrouter)), *known.listed}
+    names = {name for one in ids for name in (one.lower(), _bare(one.lower()))}
+    names |= {word.lower() for word in (*known.own, *ALIASES, *DUAL)}
+    return [said for rule in rules if (said := _slip(rule, sorted(names), known)) is not None]
+
+
+def _slip(rule: str, names: Sequence[str], known: Known) -> str | None:
+    head, colon, rest = rule.lower().partition(":")
+    lane = f"{head}:" if colon and (head in _LANES or f"{head}:" in LOCAL_PREFIXES) else ""
+    word = rest if lane else rule.lower()
+    if _ODD.search(word) is not None:
+        return f"{rule[:80]!a} stops nothing: models have no such names (commas or spaces stand between rules)"
+    forms = _forms(word, known) if word and "*" not in word else []
+    if not forms or any(_means(form, name) for form in forms for name in names):
+        return None
+    near = next((one for one in difflib.get_close_matches(word, names, n=3) if _digits(one, word)), None)
+    return near and f"{rule[:80]!a} stops no model that is known here; did you mean {lane}{near}?"
+
+
+def _digits(one: str, other: str) -> bool:
+    """Whether two names tell of one version: another one may just not be out yet."""
+    return re.findall(r"\d+", one) == re.findall(r"\d+", other)
 
 
 def _of_vendor(word: str, lane: str, known: Known) -> bool:

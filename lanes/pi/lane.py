@@ -57,7 +57,8 @@ def probe(facts: ProbeFacts) -> Readiness:
     found = replace(found, signed_in=found.signed_in or None)
     if found.fix != SIGN_IN:
         return found
-    return replace(found, detail=f"pi {found.version}; whether it has a sign-in of its own can't be seen from here")
+    known = f"pi {found.version}" if found.version else "pi"
+    return replace(found, detail=f"{known}; whether it has a sign-in of its own can't be seen from here")
 
 
 LANE = Lane(

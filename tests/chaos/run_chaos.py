@@ -1,10 +1,11 @@
 """Storms until so many faults have happened: ``make chaos FAULTS=10000 SEED=1``.
 
-    run_chaos.py [--faults N] [--seed S] [--workers N]     storms S, S+1, ... and one table
-    run_chaos.py --only sim:1234[:3,7,12]                  one storm again, told in full
+    run_chaos.py [--faults N] [--seed S] [--real N] [--workers N]     storms S, S+1, ... and one table
+    run_chaos.py --only sim:1234[:3,7,12] | real:1234                 one storm again, told in full
 
-Storms are simulated: the real tree, store and files, on a machine that is not there (``fakes/sim_world.py``);
-a seed gives the same history to the last step.
+Most storms are simulated: the real tree, store and files, on a machine that is not there (``fakes/sim_world.py``);
+a seed gives the same history to the last step. ``--real`` faults fall on real processes (``fakes/real_storm.py``);
+there a seed gives the same plan of work, faults and times, and the operating system the rest.
 """
 
 from __future__ import annotations
@@ -26,10 +27,12 @@ HERE = Path(__file__).resolve()
 sys.path.insert(0, str(HERE.parent.parent))
 
 from fakes.chaos_storm import planned, storm  # noqa: E402  found by the line above
+from fakes.real_storm import real_storm  # noqa: E402  as above
 
 ORDER = "0"
 """``PYTHONHASHSEED``: in what order a set is gone through belongs to a history too."""
 TRIES = 40
+REAL_SHARE = 0.03
 
 
 def scratch() -> Path:
@@ -142,25 +145,53 @@ def table(title: str, faults: Counter[str]) -> str:
     return "\n".join([f"{title}: {sum(faults.values())} faults", *rows])
 
 
-def run(faults: int, seed: int, workers: int) -> int:
+def run(faults: int, seed: int, real: int, workers: int) -> int:
     """Play, tell, return the exit code."""
     began = time.monotonic()
-    simulated = Run(faults, seed, workers)
+    simulated = Run(max(0, faults - real), seed, workers)
     simulated.simulate()
     print(table(f"simulated ({simulated.storms} storms, {simulated.jobs} jobs asked for)", simulated.faults))
     found = len(simulated.found)
     for played in simulated.found[:5]:
         places = ",".join(map(str, shortest(played["seed"], played["rules"])))
         print(f"again, shortest: make chaos SEED={played['seed']} ONLY=sim:{played['seed']}:{places}")
+    if real:
+        found += run_real(real, seed)
     for words in simulated.broken:
         print(words)
     print(f"seed {seed}: {found} storms with violations, {time.monotonic() - began:.0f} s")
     return 1 if found or simulated.broken else 0
 
 
+def run_real(faults: int, seed: int) -> int:
+    """The same on real processes; return how many storms broke a rule."""
+    counted: Counter[str] = Counter()
+    storms = found = 0
+    while sum(counted.values()) < faults:
+        place = Path(tempfile.mkdtemp(prefix="osrc-chaos-"))
+        made = real_storm(seed + storms, place)
+        shutil.rmtree(place, ignore_errors=True)
+        counted += made.faults
+        if made.violations:
+            found += 1
+            print(f"real storm {seed + storms}: {'; '.join(map(str, made.violations))}")
+            print("\n".join(made.log[-120:]))
+            print(f"the same plan again: make chaos ONLY=real:{seed + storms}", flush=True)
+        storms += 1
+    print(table(f"real processes ({storms} storms)", counted))
+    return found
+
+
 def again(which: str) -> int:
     """One storm, told in full."""
-    _, seed, *rest = which.split(":")
+    kind, seed, *rest = which.split(":")
+    if kind == "real":
+        place = Path(tempfile.mkdtemp(prefix="osrc-chaos-"))
+        made = real_storm(int(seed), place)
+        shutil.rmtree(place, ignore_errors=True)
+        print("\n".join([*made.log, *map(str, made.violations)]))
+        print(f"{sum(made.faults.values())} faults, {len(made.violations)} violations")
+        return 1 if made.violations else 0
     if os.environ.get("PYTHONHASHSEED") != ORDER:
         os.environ["PYTHONHASHSEED"] = ORDER
         os.execv(sys.executable, [sys.executable, *sys.argv])
@@ -176,6 +207,7 @@ def main() -> int:
     words = argparse.ArgumentParser(prog="run_chaos.py", description=__doc__)
     words.add_argument("--faults", type=int, default=10_000)
     words.add_argument("--seed", type=int, default=None)
+    words.add_argument("--real", type=int, default=None, help="how many of them on real processes (3 in 100)")
     words.add_argument("--workers", type=int, default=os.cpu_count() or 1)
     words.add_argument("--only", action="append")
     words.add_argument("--work", help=argparse.SUPPRESS)
@@ -186,7 +218,8 @@ def main() -> int:
     if said.only:
         return max([again(which) for which in said.only])
     seed = int(time.time()) if said.seed is None else said.seed
-    return run(said.faults, seed, said.workers)
+    real = int(said.faults * REAL_SHARE) if said.real is None else said.real
+    return run(said.faults, seed, real, said.workers)
 
 
 if __name__ == "__main__":

@@ -188,11 +188,13 @@ def _removed(seen: Seen) -> set[str]:
 
 def _heard(seen: Seen) -> list[Violation]:
     labels, gone = Counter(record.get("label") for record in seen.records.values()), _removed(seen)
+    ever = {told.body["record"].get("label") for told in seen.journal if told.kind == "job.accepted"}
     found = []
     for asked in seen.asked:
         known = labels.get(asked.label, 0)
-        if asked.answer == "accepted" and asked.job_id not in seen.records and asked.job_id not in gone:
-            found.append(Violation("heard", asked.label, f"{asked.job_id} was accepted and is not there"))
+        there = known or asked.label in ever if asked.job_id is None else asked.job_id in seen.records
+        if asked.answer == "accepted" and not there and asked.job_id not in gone:
+            found.append(Violation("heard", asked.label, f"{asked.job_id or 'it'} was accepted and is not there"))
         if asked.answer == "refused" and known:
             found.append(Violation("heard", asked.label, "it was refused, and is there"))
         if known > 1:

@@ -10,7 +10,6 @@ faults can be left out (``only``) and the rest stays what it was.
 from __future__ import annotations
 
 import contextlib
-import os
 import random
 import sqlite3
 from collections import Counter
@@ -20,9 +19,11 @@ from pathlib import Path
 from typing import Any
 
 from fakes.chaos_check import Asked, Process, Prompted, Seen, Told, Violation, check
+from fakes.lanes import steps
 from fakes.sim_machine import CONT, KILL, STOP, TERM, Proc
 from fakes.sim_world import World
 from outsourcerer.messages.refusals import Refused
+from outsourcerer.state.ids import new_job_id
 from outsourcerer.state.store import Reader
 
 STEPS = 600
@@ -70,20 +71,47 @@ class Storm:
     # --- who asks
 
     def ask(self, number: int, chance: random.Random) -> None:
+        """A job or a crew; who is left without an answer asks again, under the same id, and must get the same one."""
+        if chance.random() < 0.2:
+            self.ask_for_many(number, chance)
+            return
         actions, done = script(chance)
         label = f"n{number}"
-        after: dict[str, Any] = {}
+        more: dict[str, Any] = {}
         taken = [asked.job_id for asked in self.asked if asked.job_id]
         if taken and chance.random() < 0.15:
-            after["after"] = [chance.choice(taken)]
-        reply = self.world.submit(*actions, label=label, **after)
+            more["after"] = [chance.choice(taken)]
+        named = chance.random() < 0.5
+        if named:
+            more["job_id"] = new_job_id(self.machine.wall, chance.randbytes(6))
+        reply = self.world.submit(*actions, label=label, **more)
+        if named and (reply is None or answer_of(reply) == "unsure"):
+            reply = self.world.submit(*actions, label=label, **more)
+        self.asked.append(Asked(label, answer_of(reply), getattr(reply, "job_id", None), done))
+        self._refused(label, reply)
+
+    def ask_for_many(self, number: int, chance: random.Random) -> None:
+        members = [
+            {"label": f"g{number}-{place}", "task": steps(*script(chance)[0])}
+            for place in range(chance.randrange(2, 5))
+        ]
+        common = self.world.asking()
+        del common["task"]
+        request = {
+            "group_id": f"fanout-{new_job_id(self.machine.wall, chance.randbytes(6))}",
+            "common": common,
+            "members": members,
+            "most": chance.choice((None, 1, 2)),
+        }
+        body = {"kind": "fanout.submit", "request": request}
+        reply = self.world.request(body)
         if reply is None:
-            self.asked.append(Asked(label, "unsure", None, done))
-        elif reply.kind == "accepted":
-            self.asked.append(Asked(label, "accepted", reply.job_id, done))
-        else:
-            nothing = isinstance(reply, Refused) and reply.code.value in NOTHING_DONE
-            self.asked.append(Asked(label, "refused" if nothing else "unsure", None, done))
+            reply = self.world.request(body)
+        self.asked += [Asked(str(member["label"]), answer_of(reply)) for member in members]
+        self._refused(f"g{number}", reply)
+
+    def _refused(self, label: str, reply: Any) -> None:
+        if isinstance(reply, Refused):
             self.outcome.log.append(f"{self.step}: {label} {reply.code.value}: {reply.message}")
 
     def cancel(self, roll: float) -> bool:
@@ -268,6 +296,15 @@ class Storm:
             what()
 
 
+def answer_of(reply: Any) -> str:
+    """``unsure`` for one that never came, and for a refusal that may have come too late."""
+    if reply is None:
+        return "unsure"
+    if not isinstance(reply, Refused):
+        return "accepted"
+    return "refused" if reply.code.value in NOTHING_DONE else "unsure"
+
+
 def pick(things: Any, roll: float) -> Any:
     return things[min(int(roll * len(things)), len(things) - 1)]
 
@@ -449,4 +486,4 @@ def process(proc: Proc) -> Process:
     return Process(proc.pid, proc.kind, proc.job_id or "", proc.there or proc.kind == "stranger", tuple(proc.signals))
 
 
-__all__ = ["KINDS", "Outcome", "os", "planned", "storm"]
+__all__ = ["KINDS", "Outcome", "planned", "storm"]

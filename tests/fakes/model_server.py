@@ -152,6 +152,7 @@ class ModelServer:
 
 class _Http(ThreadingHTTPServer):
     daemon_threads = True
+    request_queue_size = 128  # of five, ten CLIs at once wait for seconds to be connected
     owner: ModelServer
 
     def handle_error(self, request: Any, client_address: Any) -> None:

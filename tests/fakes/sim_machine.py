@@ -22,8 +22,6 @@ from outsourcerer.state.processes import ProcessRow
 
 FIRST_PID = 5_000_001
 """Above every pid that a kernel gives: nothing of the real machine can be meant."""
-PIDS = 97
-"""So few that they come around again soon, and every record of a dead process names a stranger's pid."""
 TERM, KILL, STOP, CONT = 15, 9, 19, 18
 IDLE = "idle"
 """What a program yields that only waits."""
@@ -76,7 +74,9 @@ class Machine:
         self.wall, self.mono = 1_800_000_000.0, 1000.0
         self.table: dict[int, Proc] = {}
         self.everybody: list[Proc] = []
-        self._pids = itertools.cycle(range(FIRST_PID, FIRST_PID + PIDS))
+        self._pids = itertools.count(FIRST_PID)
+        self._freed: list[int] = []
+        """Pids of the dead: strangers get them, so that what a record names is soon somebody else."""
         self._starts = itertools.count(1000)
         self._timers: list[tuple[float, int]] = []
         self._due: dict[int, tuple[object, object]] = {}
@@ -150,7 +150,8 @@ class Machine:
     ) -> Proc:
         """Start a process. Its pid is one that is free, and was another's before."""
         groups = {proc.pgid for proc in self.table.values()} | {proc.sid for proc in self.table.values()}
-        pid = next(pid for pid in self._pids if pid not in self.table and pid not in groups)
+        free = [pid for pid in self._freed if pid not in self.table and pid not in groups] if kind == "stranger" else []
+        pid = self.chance.choice(free) if free else next(self._pids)
         same = parent is not None and not own_session
         proc = Proc(
             pid=pid,
@@ -197,6 +198,7 @@ class Machine:
     def reap(self, proc: Proc) -> tuple[str, int]:
         if self.table.get(proc.pid) is proc:
             del self.table[proc.pid]
+            self._freed.append(proc.pid)
         proc.state = "X"
         return proc.status
 
@@ -218,17 +220,13 @@ class Machine:
             else:
                 self.exit(proc, signal=TERM)
 
-    def send(self, process: object, number: int) -> None:
-        """What ``actors.signals.send`` does, here: this process and no other."""
-        proc = self.table.get(process.pid)  # type: ignore[attr-defined]
-        if proc is not None and proc.started == process.started:  # type: ignore[attr-defined]
-            self.signal(proc, number)
-
     def read_process(self, pid: int) -> ProcessRow | None:
+        self.opening(self.root)
         proc = self.table.get(pid)
         return None if proc is None else proc.row()
 
     def pids(self) -> list[int]:
+        self.opening(self.root)
         return list(self.table)
 
     def bears(self, pid: int, job_id: str) -> bool:

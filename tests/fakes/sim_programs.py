@@ -122,7 +122,8 @@ def _left(machine: Machine, me: Proc, delegate: Proc) -> list[Proc]:
     while level:
         level = [p for p in machine.table.values() if p.ppid in {q.pid for q in level} and p not in found]
         found += level
-    found += [p for p in machine.table.values() if p.sid == delegate.pid and p not in found]
+    if machine.table.get(delegate.pid) in (None, delegate):  # else its pid is a stranger's, and that session too
+        found += [p for p in machine.table.values() if p.sid == delegate.pid and p not in found]
     for proc in [p for p in found if not p.there]:
         machine.reap(proc)
     return [proc for proc in found if proc.there]

@@ -3,7 +3,7 @@
     with World(seed, folder) as world:
         job_id = world.submit({"mark": "DONE"}, {"end": "x"}).job_id
         world.kill()                    # the supervisor is gone between two lines of its code
-        world.run_until(world.quiet)    # the next one starts, adopts, judges
+        world.run_until(ended, 600)      # the next one starts, adopts, judges
 
 Real are: every actor, the store and all files, intake, gate, lanes, parsers, and the files that a shim writes.
 Not real are: threads (one after the other, in drawn order), clocks, processes, signals, and the pipe of hints.
@@ -16,32 +16,42 @@ import gc
 import logging
 import os
 import random
-import sqlite3
-import sys
+import signal
 import threading
 import time
 from base64 import b64encode
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import FunctionType, SimpleNamespace
+from types import SimpleNamespace
 from typing import Any, Self
 from unittest import mock
 
 import pykka
 from fakes.lanes import install_fake_lanes, steps
-from fakes.sim_machine import Killed, Machine, Proc, no_room
+from fakes.sim_calls import Calls, which
+from fakes.sim_machine import Killed, Machine, Proc
+from fakes.sim_parts import (
+    Crashes,
+    NoNotices,
+    SimClock,
+    SimPump,
+    SimSpawner,
+    SimThread,
+    functions_of_ours,
+    is_callable,
+    lets_kill,
+)
 from fakes.sim_programs import Stage, shim_life
 from outsourcerer.actors import assembly as assembly_module
-from outsourcerer.actors import shim, signals, tree
+from outsourcerer.actors import shim, tree
 from outsourcerer.actors.assembly import Assembly, assemble
 from outsourcerer.actors.base import Actor, ReplyPort, Stop
 from outsourcerer.actors.lock import HomeLock
 from outsourcerer.actors.notices import pass_on
-from outsourcerer.actors.pump import IN_FLIGHT, Pump
 from outsourcerer.actors.supervisor import Supervisor
 from outsourcerer.messages.facts import Entry
 from outsourcerer.state import processes
-from outsourcerer.state.errors import StateError, from_os_error
+from outsourcerer.state.errors import StateError
 from outsourcerer.state.home import Home
 from outsourcerer.state.settings import Settings
 from outsourcerer.state.store import Store
@@ -52,75 +62,7 @@ ENOUGH = 400_000
 MOST_KEPT = 40
 
 
-class SimPump(Pump):
-    """The pump without its thread: the world lets it read."""
-
-    def __init__(self, world: World) -> None:
-        self._condition = threading.Condition()
-        self._tails = {}
-        self._closed = False
-        self._world = world
-
-    def ready(self) -> list[str]:
-        found = []
-        for job_id, tail in self._tails.items():
-            if tail.in_flight >= IN_FLIGHT:
-                continue
-            if tail.ends is not None:
-                if tail.in_flight == 0 or self.unread(job_id):
-                    found.append(job_id)
-                continue
-            for name, path in tail.paths.items():
-                with contextlib.suppress(OSError):
-                    if path.stat().st_size > tail.offsets[name]:
-                        found.append(job_id)
-                        break
-        return found
-
-    def turn(self, job_id: str) -> None:
-        with self._condition:
-            if (tail := self._tails.get(job_id)) is not None:
-                self._serve(job_id, tail, self._world.machine.mono)
-
-    def close(self) -> None:
-        for job_id in list(self._tails):
-            self._drop(job_id)
-
-
-class SimSpawner:
-    """The forking process and its pipe."""
-
-    def __init__(self, world: World) -> None:
-        self._world = world
-        world.zygote = None
-
-    def spawn(self, folder: Path, attempt: int, permit: Any) -> None:
-        permit.demand(folder.name, attempt)
-        if self._world.zygote is None or not self._world.zygote.there:
-            self._world.new_zygote()
-        self._world.requests.append((folder, attempt))
-
-    def suspect(self, asked_at: float) -> None:
-        zygote = self._world.zygote
-        if zygote is not None and self._world.zygote_since <= asked_at:
-            self._world.machine.signal(zygote, 9)
-            self._world.requests.clear()
-
-    def close(self) -> None:
-        """Its pipe ends; what waits in it is still read."""
-
-
-class SimThread:
-    """A thread that runs when chance lets it, whole."""
-
-    def __init__(self, world: World, target: Callable[[], None], name: str) -> None:
-        self._world, self.target, self.name = world, target, name
-
-    def start(self) -> None:
-        self._world.background.append(self)
-
-
-class World:
+class World(Calls):
     """See the module."""
 
     def __init__(self, seed: int, scratch: Path, *, max_jobs: int = 4, **environ: str) -> None:
@@ -156,10 +98,11 @@ class World:
         """Generation and fact, of everything that was told as being on disk."""
         self.crashes: list[str] = []
         self._stack = contextlib.ExitStack()
-        self._descriptors: dict[int, tuple[object, bool]] = {}
+        self._descriptors: dict[int, tuple[object, bool, tuple[int, int] | None]] = {}
         self._real = SimpleNamespace(close=os.close, open=os.open)
         self._store: Store | None = None
         self._sources: dict[int, random.Random] = {}
+        self._held: dict[int, Proc] = {}
 
     # --- entering and leaving
 
@@ -176,13 +119,17 @@ class World:
         }
         for real, fake in ours.items():
             put(os if real is os.urandom else time, real.__name__, fake)
-        for function in _functions():
+        for function in functions_of_ours():
             named = {
-                name: ours.get(value, value) for name, value in (function.__kwdefaults__ or {}).items() if _plain(value)
+                name: ours.get(value, value)
+                for name, value in (function.__kwdefaults__ or {}).items()
+                if is_callable(value)
             }
             if any(function.__kwdefaults__[name] is not value for name, value in named.items()):
                 put(function, "__kwdefaults__", {**function.__kwdefaults__, **named})
-            placed = tuple(ours.get(value, value) if _plain(value) else value for value in function.__defaults__ or ())
+            placed = tuple(
+                ours.get(value, value) if is_callable(value) else value for value in function.__defaults__ or ()
+            )
             if any(one is not other for one, other in zip(placed, function.__defaults__ or (), strict=True)):
                 put(function, "__defaults__", placed)
         put(os, "getpid", lambda: self.supervisor.pid if self.supervisor is not None else 4_999_999)
@@ -192,22 +139,20 @@ class World:
         lock = threading.Lock
         thread = lambda target, name, daemon=True: SimThread(self, target, name)  # noqa: E731
         put(tree, "threading", SimpleNamespace(Thread=thread, Lock=lock))
-        for module in [module for name, module in sys.modules.items() if name.startswith(f"{OURS}.actors")]:
-            if getattr(module, "send", None) is signals.send and module is not signals:
-                put(module, "send", machine.send)
-        put(signals, "send", machine.send)
-        put(assembly_module, "SystemClock", lambda: _Clock(machine))
+        put(os, "pidfd_open", self._held_process, create=True)
+        put(signal, "pidfd_send_signal", self._signal_held, create=True)
+        put(assembly_module, "SystemClock", lambda: SimClock(machine))
         put(assembly_module, "Pump", lambda: SimPump(self))
         put(assembly_module, "spawner_for", lambda *_: SimSpawner(self))
-        put(assembly_module, "Notices", lambda *_: _NoNotices())
+        put(assembly_module, "Notices", lambda *_: NoNotices())
         put(assembly_module, "_stands", self._stands)
         put(Actor, "_start_actor_loop", self._enlist())
-        put(Actor, "_guarded", _lets_kill(Actor._guarded))
-        put(Supervisor, "_guarded", _lets_kill(Supervisor._guarded))
+        put(Actor, "_guarded", lets_kill(Actor._guarded))
+        put(Supervisor, "_guarded", lets_kill(Supervisor._guarded))
         put(ReplyPort, "wait", self._waiting(ReplyPort.wait))
         self._patch_store(put)
         logger = logging.getLogger("outsourcerer.actors")
-        handler = _Crashes(self.crashes)
+        handler = Crashes(self.crashes)
         before = logger.level, logger.propagate, list(logger.handlers)
         logger.handlers, logger.propagate = [handler], False
         logger.setLevel(logging.ERROR)
@@ -230,105 +175,22 @@ class World:
             threading.current_thread().name = self._name
             gc.unfreeze()
 
+    def _held_process(self, pid: int) -> int:
+        """A descriptor that stands for a process of the machine."""
+        self.machine.opening(self.machine.root)
+        if pid not in self.machine.table:
+            raise ProcessLookupError(pid)
+        descriptor = os.open(os.devnull, os.O_RDONLY)
+        self._held[descriptor] = self.machine.table[pid]
+        return descriptor
+
+    def _signal_held(self, descriptor: int, number: int) -> None:
+        self.machine.signal(self._held[descriptor], number)
+
     def _random_bytes(self, size: int) -> bytes:
         """Of a source for each length: ids don't depend on who else (an import, say) draws in between."""
         source = self._sources.setdefault(size, random.Random(f"{self.seed} {size}"))
         return source.randbytes(size)
-
-    def _patch_calls(self, put: Callable[..., Any]) -> None:
-        machine, descriptors, real = self.machine, self._descriptors, os.open
-
-        def opened(path: Any, flags: int, mode: int = 0o777, *, dir_fd: int | None = None) -> int:
-            inside = isinstance(path, str | bytes | os.PathLike) and os.fsdecode(path).startswith(machine.root)
-            if not inside:
-                return real(path, flags, mode, dir_fd=dir_fd)
-            machine.opening(path)
-            if flags & os.O_CREAT and not os.path.lexists(path):
-                machine.change(path)
-            descriptor = real(path, flags, mode, dir_fd=dir_fd)
-            descriptors[descriptor] = (path, machine.in_supervisor)
-            return descriptor
-
-        put(os, "open", opened)
-        close = os.close
-
-        def closed(descriptor: int) -> None:
-            descriptors.pop(descriptor, None)
-            close(descriptor)
-
-        put(os, "close", closed)
-        write = os.write
-
-        def written(descriptor: int, data: Any) -> int:
-            if descriptor in descriptors:
-                machine.change(descriptors[descriptor][0])
-            return write(descriptor, data)
-
-        put(os, "write", written)
-        for name, makes in (
-            ("replace", False),
-            ("rename", False),
-            ("mkdir", True),
-            ("unlink", False),
-            ("rmdir", False),
-        ):
-            put(os, name, self._changing(getattr(os, name), makes=makes))
-
-    def _changing(self, real: Callable[..., Any], *, makes: bool) -> Callable[..., Any]:
-        def call(path: Any, *given: Any, **named: Any) -> Any:
-            self.machine.change(path, makes=makes)
-            return real(path, *given, **named)
-
-        return call
-
-    def _patch_store(self, put: Callable[..., Any]) -> None:
-        machine, real_open, real_append, real_commit = self.machine, Store.open.__func__, Store.append, Store.commit
-        pending: list[Entry] = []
-
-        def opened(cls: type[Store], path: Path, **named: Any) -> Store:
-            machine.opening(os.fspath(path))
-            fresh = not path.exists()
-            store = real_open(cls, path, **named)
-            if fresh:
-                self.generation += 1
-            self._store = store
-            pending.clear()
-            return store
-
-        def append(store: Store, facts: Any, at: float) -> list[Entry]:
-            entries = real_append(store, facts, at)
-            pending.extend(entries)
-            return entries
-
-        def commit(store: Store) -> None:
-            try:
-                machine.change(machine.root)
-            except OSError as error:
-                store.rollback()
-                pending.clear()
-                raise from_os_error(error, store._path) from error
-            try:
-                real_commit(store)
-            except BaseException:
-                pending.clear()
-                raise
-            self.committed.extend((self.generation, entry) for entry in pending)
-            pending.clear()
-            machine.change(machine.root, makes=False)
-
-        put(Store, "open", classmethod(opened))
-        put(Store, "append", append)
-        put(Store, "commit", commit)
-        connect = sqlite3.connect
-
-        def connected(*given: Any, **named: Any) -> sqlite3.Connection:
-            if machine.no_files and machine.in_supervisor:
-                error = sqlite3.OperationalError("unable to open database file")
-                error.sqlite_errorcode = sqlite3.SQLITE_CANTOPEN
-                raise error
-            return connect(*given, **named)
-
-        put(sqlite3, "connect", connected)
 
     def _enlist(self) -> Callable[[Actor], None]:
         world = self
@@ -442,10 +304,11 @@ class World:
         machine.forget_all()
         self._leave_database()
         gc.collect()
-        for descriptor, (_, ours) in list(self._descriptors.items()):
-            if ours:
-                with contextlib.suppress(OSError):
-                    os.close(descriptor)
+        for descriptor, (_, ours, file) in list(self._descriptors.items()):
+            if ours and file is not None and which(descriptor) == file:
+                os.close(descriptor)
+            elif ours:
+                self._descriptors.pop(descriptor)  # closed by whatever object held it
         if self.supervisor is not None:
             machine.exit(self.supervisor, signal=9)
         self.supervisor = None
@@ -612,63 +475,4 @@ class World:
         return self.request({"kind": "job.cancel", "selection": selection, "at_once": at_once})
 
 
-class _Clock:
-    def __init__(self, machine: Machine) -> None:
-        self.now, self.later, self.forget = machine.now, machine.later, machine.forget
-
-    def close(self) -> None:
-        pass
-
-
-class _NoNotices:
-    def close(self, *, remove: bool = False) -> None:
-        pass
-
-
-class _Crashes(logging.Handler):
-    """Keeps what crashed, for whoever looks for the reason of a finding."""
-
-    def __init__(self, kept: list[str]) -> None:
-        super().__init__()
-        self._kept = kept
-        self.setFormatter(logging.Formatter("%(message)s"))
-
-    def emit(self, record: logging.LogRecord) -> None:
-        self._kept.append(self.format(record))
-        del self._kept[:-MOST_KEPT]
-
-
-def _functions() -> Iterator[Any]:
-    """Every function and method of ours: what is a default argument was bound before anything could be replaced."""
-    for name, module in list(sys.modules.items()):
-        if not name.startswith((f"{OURS}.actors", f"{OURS}.state")):
-            continue
-        for held in list(vars(module).values()):
-            inner = vars(held).values() if isinstance(held, type) else (held,)
-            yield from (found for found in inner if isinstance(found, FunctionType))
-
-
-def _plain(value: object) -> bool:
-    return callable(value)
-
-
-def _lets_kill(real: Callable[..., None]) -> Callable[..., None]:
-    """The crash rule, which catches all, but not the end of the whole process."""
-
-    def guarded(actor: Actor, work: Callable[[], None]) -> None:
-        killed: list[Killed] = []
-
-        def watched() -> None:
-            try:
-                work()
-            except Killed as end:
-                killed.append(end)
-
-        real(actor, watched)
-        if killed:
-            raise killed[0]
-
-    return guarded
-
-
-__all__ = ["Killed", "World", "no_room"]
+__all__ = ["Killed", "World"]

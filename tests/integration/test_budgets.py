@@ -4,6 +4,7 @@ import json
 
 import pytest
 from fakes.lanes_that_fail import answers, lane, starts
+from fakes.repos import repository
 from fakes.supervised import Supervised, until
 
 CATALOGUE = {"data": [{"id": "vendor/m", "pricing": {"prompt": "0.000001", "completion": "0.00001"}}]}
@@ -50,8 +51,10 @@ def test_a_job_is_ended_before_it_passes_its_budget_and_the_day_is_closed(home):
     error = json.loads(refused.stdout)["error"]
     assert error["code"] == "budget_spent"
     assert "~$0.18 of $0.15 for today spent" in error["message"]
-    for words in (("run",), ("fanout",), ("loop", "verify", "--check", "true", "--verb", "edit")):
-        dry = home.osrc(*words, "--dry-run", "--lane", "cash", "--", "spend", OSRC_BUDGET_DAY="0.15")
+    loop, tries = ("loop", "verify", "--check", "true", "--verb", "edit"), ("best-of", "2", "--check", "true")
+    repo = repository(home.scratch / "repo")
+    for words in (("run",), ("fanout",), loop, tries):
+        dry = home.osrc(*words, "--dry-run", "--lane", "cash", "--", "spend", cwd=repo, OSRC_BUDGET_DAY="0.15")
         assert dry.returncode == 1, dry
         assert b"~$0.18 of $0.15 for today spent" in dry.stdout + dry.stderr, dry
     assert starts(home.root, "cash") == 2

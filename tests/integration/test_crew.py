@@ -155,6 +155,7 @@ def test_the_best_of_several_tries(home: Supervised) -> None:
     assert told["why"] == "the judge's choice: It is the most complete."
     plan = parsed(home.osrc(*words, "Change a.txt.", "--json", "--dry-run", cwd=repo))
     assert plan["tries"] == ["try-1-large:m", "try-2-bad:m", "try-3-small:m"]
+    assert [one["plan"]["gate_open"] for one in plan["members"]] == [True, True, True]
     sly = parsed(
         home.osrc("best-of", "2", "--allow-green", "--check", CHECK, "-m", "sly:m,large:m", "x", "--json", cwd=repo)
     )

@@ -30,6 +30,9 @@ class Machine:
         for program in programs:
             (self.bin / program).write_text("#!/bin/sh\nexit 1\n")
             (self.bin / program).chmod(0o755)
+        self.sign_in = folder / "user" / ".claude.json"
+        self.sign_in.parent.mkdir()
+        self.sign_in.touch()
         self.environment = {"HOME": str(folder / "user"), "PATH": str(self.bin)}
 
     def facts(self, *facts, at=NOW):
@@ -82,6 +85,35 @@ def test_nothing_ready_is_said(tmp_path):
     found = Machine(tmp_path).give(OSRC_LOCAL_URL="http://127.0.0.1:9/v1")
     assert found.advice.pick is None
     assert "no lane that is ready" in found.view("t")["reason"]
+
+
+def test_a_lane_seen_without_a_sign_in_comes_last_and_is_never_chosen(machine):
+    write_mode(machine.home, "auto")
+    away = {"OSRC_MODEL_DENYLIST": "devin:*", "OSRC_LOCAL_URL": "http://127.0.0.1:9/v1"}
+    assert machine.chosen(**away)[0] == "claude"
+    machine.sign_in.unlink()
+    advice = machine.give(**away).advice
+    assert advice.pick is None
+    why = {row.why_not for row in advice.ranked if row.candidate.lane == "claude"}
+    assert len(why) == 1
+    assert "no sign-in found; claude  (and sign in once)" in why.pop()
+    lane, said = machine.chosen(**away)
+    assert lane is None
+    assert "no lane that is ready" in said[0]
+
+
+def test_what_is_signed_in_stands_before_a_better_one_that_is_not(machine):
+    machine.sign_in.unlink()
+    lanes = [row.candidate.lane for row in machine.give().advice.ranked]
+    assert set(lanes[: lanes.count("devin")]) == {"devin"}
+    assert machine.give().advice.pick.candidate.lane == "devin"
+
+
+def test_a_lane_whose_own_command_says_signed_out_is_not_advised(machine):
+    (machine.bin / "devin").write_text("#!/bin/sh\necho Not logged in\n")
+    found = machine.give().advice
+    assert found.pick.candidate.lane == "claude"
+    assert all("no sign-in found" in row.why_not for row in found.ranked if row.candidate.lane == "devin")
 
 
 @pytest.mark.parametrize(

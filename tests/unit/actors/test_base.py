@@ -160,11 +160,11 @@ def test_queries_that_wait_are_refused_at_the_end(tree, end):
     handle, _ = worker(tree)
     barrier = Barrier()
     handle.tell(barrier)
-    barrier.entered.wait(30)
+    barrier.entered.wait(120)
     handle.tell(end)
     ports = queries(handle, "echo", "echo")
     barrier.leave.set()
-    codes = [port.wait(30).code for port in ports]
+    codes = [port.wait(120).code for port in ports]
     assert codes == [RefusalCode.STOPPING] * 2, "nothing was done"
 
 
@@ -172,10 +172,10 @@ def test_queries_whose_answer_was_put_off_are_refused_at_the_end(tree):
     handle, _ = worker(tree)
     answered, owed = queries(handle, "keep", "keep")
     handle.tell("answer")
-    assert (answered.wait(30), owed.wait(30)) == ("late", "late")
+    assert (answered.wait(120), owed.wait(120)) == ("late", "late")
     (late,) = queries(handle, "keep")
     handle.tell(ValueError("crash"))
-    assert late.wait(30).code is RefusalCode.SUPERVISOR_BUSY
+    assert late.wait(120).code is RefusalCode.SUPERVISOR_BUSY
 
 
 def test_the_first_answer_counts(tree):
@@ -229,7 +229,7 @@ def test_nobody_who_asks_while_an_actor_ends_waits_for_ever(tree):
             thread.start()
         handle.tell("finish")
         for thread in threads:
-            thread.join(30)
+            thread.join(120)
         assert len(answers) == 3
         assert "did not answer" not in answers[0].message
 
@@ -238,11 +238,11 @@ def test_an_actor_set_aside_takes_nothing_more_and_its_thread_ends(tree):
     handle, log = worker(tree)
     barrier = Barrier()
     handle.tell(barrier)
-    barrier.entered.wait(30)
+    barrier.entered.wait(120)
     (port,) = queries(handle, "echo")
     handle.tell("late word")
     handle.set_aside()
-    assert port.wait(30).code is RefusalCode.STOPPING
+    assert port.wait(120).code is RefusalCode.STOPPING
     assert not handle.tell("after")
     assert not handle.alive
     barrier.leave.set()
@@ -304,7 +304,7 @@ def test_waiting_messages_are_counted(tree):
     handle, _ = worker(tree)
     barrier = Barrier()
     handle.tell(barrier)
-    barrier.entered.wait(30)
+    barrier.entered.wait(120)
     handle.tell("a")
     handle.tell("b")
     assert handle.waiting == 2

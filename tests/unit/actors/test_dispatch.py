@@ -225,7 +225,7 @@ def test_a_follower_ends_with_the_tree(desk):
     follower = threading.Thread(target=lambda: replies.extend(desk.ask(kind="follow.events", follow=True)))
     follower.start()
     desk.tree.services.feed.close()
-    follower.join(30)
+    follower.join(120)
     assert isinstance(replies[-1], StreamEnded)
 
 

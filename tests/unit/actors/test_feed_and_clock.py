@@ -24,7 +24,7 @@ def test_a_follower_wakes_at_news_only():
     feed.publish(4)
     assert not seen
     feed.publish(9)
-    follower.join(30)
+    follower.join(120)
     assert seen == [9]
     feed.publish(7)
     assert feed.wait(0, 0) == 9, "it never goes back"
@@ -37,7 +37,7 @@ def test_a_closed_feed_wakes_everyone_at_once():
         thread.start()
     feed.close()
     for thread in threads:
-        thread.join(30)
+        thread.join(120)
         assert not thread.is_alive()
     assert feed.closed
     assert feed.wait(0, None) == 0

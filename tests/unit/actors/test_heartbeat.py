@@ -76,7 +76,7 @@ class Bench:
         mine = self.directory
 
         def take(push):
-            assert self.hold.wait(30)
+            assert self.hold.wait(120)
             assert mine is self.directory, "killed before it was told"
             self.pushes.append((name, push.record.state, push.record.pushes))
             return SinkTold(sink=name, result=self.result, why="no room" if self.result == "failed" else None)
@@ -99,7 +99,7 @@ class Bench:
     def ask(self, message):
         port = ReplyPort()
         self.beat.tell(Query(message, port))
-        return port.wait(30)
+        return port.wait(120)
 
     def armed(self, arming=WAKE):
         self.beat.tell(Launched(arming))

@@ -107,6 +107,19 @@ def test_a_lane_with_its_program_is_usable(home, tmp_path):
         assert usable(lane, probe(lane, environment, Settings.load({}, None), ask_version=ask))
 
 
+@pytest.mark.parametrize("name", ["claude", "codex", "gemini", "copilot", "droid", "opencode", "pi", "qwen", "cline"])
+def test_a_version_that_nobody_asked_for_is_not_missed(name):
+    """What helps is the sign-in, where there is none."""
+    lane = builtin(name)
+    programs = {program: f"/bin/{program}" for program in (lane.binary, "gemini")}
+    found = lane.probe(ProbeFacts(host=Host(environment={}, executables=programs)))
+    assert found.level is ReadinessLevel.INSTALLED
+    assert "told no version" not in found.detail
+    assert "None" not in found.detail
+    assert "--version" not in found.fix
+    assert found.signed_in in (False, None)
+
+
 def test_the_real_path_of_a_program_is_not_resolved(home, tmp_path):
     lane = lane_of(home)
     real = a_program(tmp_path / "real", "multi-call")

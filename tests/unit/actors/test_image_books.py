@@ -24,6 +24,8 @@ FAILED = Refused(code=RefusalCode.LANE_NOT_READY, message="no")
         (Answer(data=b"x", usd=-1.0), "unknown", 0, True),
         (Answer(data=b"x", usd=math.nan), "unknown", 0, True),
         (Answer(data=b"x", usd=1e300), "unknown", 0, True),
+        (Answer(usd=0.04, why=FAILED), "measured", 40_000_000, False),
+        (Answer(why=FAILED), "unknown", 0, False),
         (FAILED, "unknown", 0, False),
         (None, "unknown", 0, False),
     ],

@@ -174,7 +174,7 @@ def test_what_a_service_refuses_is_said_without_the_key(studio):
     found = studio.ask(
         permit, plan, "a cat", net=net_of(lambda _request: httpx.Response(200, json=leads_home), ("127.0.0.1",))
     )
-    assert found.code is RefusalCode.DENIED
+    assert found.why.code is RefusalCode.DENIED
 
 
 def test_who_makes_an_image(studio, tmp_path):

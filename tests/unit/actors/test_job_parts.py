@@ -69,7 +69,7 @@ def test_a_shim_in_its_time_is_left_alone(folder, shim):
     hurry(folder, 1, waited_s=89.0, grace_s=45.0)
     assert shim.poll() is None
     hurry(folder, 1, waited_s=90.0, grace_s=45.0)
-    assert shim.wait(30) == -signal.SIGKILL
+    assert shim.wait(120) == -signal.SIGKILL
 
 
 def test_a_claim_of_ours_or_of_nobody_hurries_nobody(folder):

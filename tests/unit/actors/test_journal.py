@@ -88,7 +88,7 @@ class Bench:
         """Hold the journal in a commit, so that what is told from now on waits together."""
         self.store.barrier = barrier = Barrier()
         self.append(fact("held"))
-        assert barrier.entered.wait(30)
+        assert barrier.entered.wait(120)
         return barrier
 
 

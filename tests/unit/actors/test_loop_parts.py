@@ -121,6 +121,14 @@ def test_a_change_is_seen_and_a_dependency_is_none(project):
         ("pytest tests", "pytest.py", "", False),
         ("pytest tests", "pyproject.toml", "[tool.pytest.ini_options]\naddopts = '--co'\n", True),
         ("pytest tests", "pyproject.toml", "[project]\nname = 'x'\n", False),
+        ("pytest tests", "setup.cfg", "[tool:pytest]\naddopts = --co\n", True),
+        ("pytest tests", "setup.cfg", "[metadata]\nname = x\n", False),
+        ("pytest tests", "setup.cfg", "no section = at all", True),
+        ("pytest tests", "tox.ini", "[pytest]\naddopts = --co\n", True),
+        ("make x", "tox.ini", "[pytest]\n", False),
+        ("make -C tests x", "tests/GNUmakefile", "x:\n", False),  # there was none
+        ("cd tests && pytest", "tests/pyproject.toml", "[tool.pytest.ini_options]\naddopts = '--co'\n", True),
+        ("cd tests && python -m pytest", "tests/pytest.py", "", True),
         ("make x", "pyproject.toml", "[tool.pytest.ini_options]\naddopts = '--co'\n", False),
     ],
 )
@@ -131,6 +139,43 @@ def test_what_a_new_file_puts_in_the_place_of_the_check(project, command, path, 
     after = look_at_check(command, str(project))
     assert changes(before, after) == ((path,) if seen else ())
     assert unbidden(command, after, [path]) == ({path} if seen else set())
+
+
+@pytest.mark.parametrize(
+    ("command", "path"),
+    [
+        ("cd web && sh t.sh", "web/t.sh"),
+        ("cd ./web/ || exit 1; timeout 5 bash ./t.sh", "web/t.sh"),
+        ("cd web; cd ../lib && ./t.sh", "lib/t.sh"),
+        ("(cd web && make x) && sh t.sh", "t.sh"),
+        ("sh -ec 'cd web && sh t.sh'", "web/t.sh"),
+        ("cd web && npm test", "web/package.json"),
+        ("npm --prefix web test", "web/package.json"),
+        ("make -C web x", "web/Makefile"),
+        ("gmake --directory=web x", "web/Makefile"),
+        ("make -C web x", "web/GNUmakefile"),
+        ("make -Cweb -f rules.mk x", "web/rules.mk"),
+        ("cd web && python -m pytest", "web/pytest.py"),
+        ("cd web && pytest", "web/pyproject.toml"),
+        ("cd web && pytest tests", "web/tests/data.txt"),
+    ],
+)
+def test_a_check_that_is_run_elsewhere(tmp_path, command, path):
+    made = ["t.sh", "web/t.sh", "lib/t.sh", "web/Makefile", "web/rules.mk", "web/package.json", "web/tests/data.txt"]
+    for name in made:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("{}")
+    before = look_at_check(command, str(tmp_path))
+    scripts = '"scripts": {"test": "true"}'
+    text = {"web/package.json": f"{{{scripts}}}", "web/pyproject.toml": "[tool.pytest]\nx = 1\n"}.get(path, "true")
+    (tmp_path / path).write_text(text)
+    after = look_at_check(command, str(tmp_path))
+    assert changes(before, after) == (path,)
+    assert unbidden(command, after, [path]) == (set() if path in made else {path})
+    others = [name for name in made if name.endswith("t.sh") and name != path]
+    for name in others:
+        (tmp_path / name).write_text("other work")
+    assert changes(after, look_at_check(command, str(tmp_path))) == ()
 
 
 def test_of_a_pyproject_only_what_pytest_is_told_counts(project):

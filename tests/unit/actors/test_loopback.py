@@ -72,7 +72,7 @@ def port(tmp_path):
     with contextlib.suppress(OSError):
         listener.shutdown(socket.SHUT_RDWR)
     listener.close()
-    thread.join(20)
+    thread.join(120)
 
 
 def test_who_holds_the_token_comes_in(port):
@@ -118,7 +118,7 @@ def test_a_stranger_on_the_port_gets_no_request(port):
     thread.start()
     with pytest.raises(NoConnectionError, match="somebody else"):
         Connection(address(stranger.getsockname()[1], str(home.root / TOKEN_FILE)))
-    thread.join(20)
+    thread.join(120)
     stranger.close()
     token = (home.root / TOKEN_FILE).read_bytes()
     assert heard[0].startswith(b"osrc-loopback-1 ")

@@ -149,7 +149,7 @@ def test_many_shims_of_one_attempt_start_one_delegate(bench):
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(30)
+        thread.join(120)
     ended(folder)
     eventually(lambda: not [one for one in threading.enumerate() if one.name.startswith("shim:")])
     assert (folder.path / "out.log").read_text() == "ran\n"

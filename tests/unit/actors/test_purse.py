@@ -102,6 +102,7 @@ def test_a_run_is_ended_before_it_passes_its_budget(purse):
     assert purse.spend(one, used(4000)) is None, "nothing more was used"
     said = purse.spend(one, used(8000))
     assert said == "~$0.08 of $0.10 for a job spent, and one more step would pass it"
+    assert purse.spend(one, used(50000)) == "~$0.50 of $0.10 for a job spent", "it is past it"
 
 
 def test_what_others_use_counts_for_the_day(purse):

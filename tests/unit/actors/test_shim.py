@@ -221,7 +221,7 @@ def test_many_shims_of_one_attempt_start_one_delegate(bench):
         for thread in threads:
             thread.start()
         for thread in threads:
-            thread.join(30)
+            thread.join(120)
         ended(folder)
         for spawner in spawners:
             late = bench.folder("pass")
@@ -375,7 +375,7 @@ def test_a_forking_process_that_was_killed_or_stopped_is_replaced(bench, number)
     process = forking_process(bench)
     os.kill(process.pid, number)
     if number is signal.SIGKILL:
-        process.wait(30)
+        process.wait(120)
     folder = bench.run("print('ran')")
     if number is signal.SIGSTOP:
         assert bench.fate(folder) is LaunchFate.NEVER

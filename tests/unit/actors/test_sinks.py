@@ -235,7 +235,7 @@ def test_one_sink_does_not_wait_for_another_and_a_fault_is_a_failure(tmp_path):
     gate, told = threading.Event(), []
 
     def stuck(given):
-        gate.wait(30)
+        gate.wait(120)
         return SinkTold(sink="command", result="given")
 
     def broken(given):

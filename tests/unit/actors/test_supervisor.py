@@ -268,7 +268,7 @@ def test_a_crashed_supervisor_refuses_what_is_its_own_and_goes_down_once_its_chi
     tree.top.tell(ValueError("mine"))
     port = ReplyPort()
     tree.top.tell(Query("children", port))
-    assert port.wait(30).code is RefusalCode.STOPPING
+    assert port.wait(120).code is RefusalCode.STOPPING
     tree.top.tell(tree.spec("late"))
     tree.clock.advance(4.0)
     assert tree.top.wait_down(30)

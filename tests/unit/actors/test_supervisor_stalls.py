@@ -26,7 +26,7 @@ def tree():
 def stall(tree, name: str) -> Barrier:
     barrier = Barrier()
     tree.directory.tell(name, barrier)
-    assert barrier.entered.wait(30)
+    assert barrier.entered.wait(120)
     return barrier
 
 
@@ -126,7 +126,7 @@ def test_three_hundred_children_in_a_storm(tree, allowed):
             break
         ask(tree.top, "children", 10)
     stop.set()
-    loader.join(30)
+    loader.join(120)
     if allowed:
         for _ in range(100):
             tree.clock.advance(10.0)

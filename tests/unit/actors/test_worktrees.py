@@ -324,7 +324,7 @@ def test_the_lock_is_held_by_one_at_a_time(repo):
     held, entered = threading.Event(), []
 
     def second():
-        held.wait(20)
+        held.wait(120)
         with locked(str(repo), 1e12):
             entered.append("second")
 
@@ -335,7 +335,7 @@ def test_the_lock_is_held_by_one_at_a_time(repo):
         with pytest.raises(GitError, match="held by another"), locked(str(repo), 0.0):
             pass
         entered.append("first")
-    other.join(20)
+    other.join(120)
     assert entered == ["first", "second"]
 
 

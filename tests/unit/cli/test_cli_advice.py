@@ -104,6 +104,7 @@ def test_a_mode_is_said_set_and_forgotten(tmp_path: Path) -> None:
         "mode": None,
         "letter": None,
         "path": str(home / "mode"),
+        "note": None,
     }
 
 

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 from outsourcerer.cli.main import run
+from outsourcerer.cli.options import Globals
+from outsourcerer.cli.submit import lane_of
 
 HUGE = str(10**22)
 BAD = [
@@ -55,3 +57,14 @@ def test_the_largest_is_taken(words: list[str], tmp_path: Path, monkeypatch: pyt
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("OSRC_HOME", str(tmp_path / "home"))
     assert run(words) == 0
+
+
+@pytest.mark.parametrize(("option", "word"), [("lane", "Claude"), ("lane", " claude "), ("trust_lane", "CLAUDE")])
+def test_the_case_of_a_lane_never_counts(option: str, word: str) -> None:
+    options = Globals()
+    options.provider = "claude"
+    assert lane_of(options, {"lane": None, "trust_lane": None, option: word}) == "claude"
+
+
+def test_an_agents_command_keeps_its_case() -> None:
+    assert lane_of(Globals(), {"lane": "acp:MyAgent --Acp", "trust_lane": None}) == "acp:MyAgent --Acp"

@@ -27,6 +27,7 @@ def alone(tmp_path, monkeypatch):
         (["--judge", "a", "--no-judge", "x"], 64, "not both"),
         (["--panel", "9", "x"], 64, "--panel"),
         ([], 64, "No task"),
+        (["-m", "opus,sol", "resume"], 64, "resume needs an ID"),
         (["x"], 1, "a second opinion needs two makers"),
     ],
 )

@@ -11,7 +11,7 @@ def ended(seq: int, **more: object) -> Told:
 
 
 WELL = Seen(
-    journal=(Told(1, 1, "job.accepted", {"job_id": "a"}), ended(2)),
+    journal=(Told(1, 1, "job.accepted", {"job_id": "a", "record": {"label": "n0"}}), ended(2)),
     kept={1: "job.accepted", 2: "job.ended"},
     generation=1,
     records={"a": {"state": "done", "label": "n0"}},
@@ -39,6 +39,7 @@ def test_nothing_is_said_of_what_went_well():
         ({"prompts": (*WELL.prompts, *WELL.prompts)}, "prompted-once"),
         ({"prompts": (*WELL.prompts, Prompted("b", said_done=False, said_end=False))}, "prompted-once"),
         ({"asked": (*WELL.asked, Asked("n3", "accepted", "lost"))}, "heard"),
+        ({"asked": (*WELL.asked, Asked("g1-0", "accepted"))}, "heard"),
         ({"asked": (Asked("n0", "refused"),)}, "heard"),
         ({"records": {**WELL.records, "b": {"state": "failed", "label": "n0"}}}, "heard"),
         ({"sends": (Sent("s", 1, "given", 2, session_lives=True),)}, "sent-once"),

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from outsourcerer.lanes.catalog import Known
 from outsourcerer.lanes.catalog.aliases import ALIASES, Alias
-from outsourcerer.lanes.catalog.denying import denied, undecided
+from outsourcerer.lanes.catalog.denying import denied, mistyped, undecided
 from outsourcerer.messages.vocabulary import Tier
 
 OWN = Known(own={"fast": Alias("vendor/quick-1", "cc", Tier.BUDGET), "Work": Alias("gpt-5.5", "codex", Tier.MID)})
@@ -134,6 +134,29 @@ def test_what_is_said_names_the_model_and_what_it_may_be() -> None:
     found = denied(["claude-opus-9"], "claude", "opus")
     assert found is not None
     assert found.why == "the model opus may be claude-opus-9"
+
+
+@pytest.mark.parametrize(
+    ("rule", "said"),
+    [
+        ("opsu", "'opsu' stops no model that is known here; did you mean opus?"),
+        ("Claude:SONET", "did you mean claude:sonnet?"),
+        ("clade-opus-5", "did you mean claude-opus-5?"),
+        ("opus;sonnet", "'opus;sonnet' stops nothing"),
+        ("[opus", "'[opus' stops nothing"),
+    ],
+)
+def test_a_rule_that_is_a_slip_of_the_pen_is_named(rule: str, said: str) -> None:
+    (found,) = mistyped(["sonnet", rule], OWN)
+    assert said in found
+
+
+@pytest.mark.parametrize(
+    "rule",
+    ["OPUS", "opus[1m]", "glm", "gpt-5", "gpt-7", "claude-opus-9", "x-ai/grok-9", "*", "codex:*", "gemini:", "zzz"],
+)
+def test_what_stops_something_or_is_not_out_yet_is_no_slip(rule: str) -> None:
+    assert mistyped([rule], OWN) == []
 
 
 def test_many_stars_are_no_trap() -> None:

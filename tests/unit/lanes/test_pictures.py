@@ -68,11 +68,16 @@ def test_a_kind_is_told_from_the_bytes(data, kind):
 def test_what_a_service_answers_is_an_image_or_the_reason(backend, body, found):
     answer = read_answer(backend, json.dumps(body).encode())
     if isinstance(found, bytes):
-        assert isinstance(answer, Answer)
-        assert answer.data == found
+        assert answer == Answer(data=found)
     else:
-        assert isinstance(answer, Refused)
-        assert found in answer.message
+        assert answer.data is None
+        assert found in answer.why.message
+
+
+def test_no_image_may_have_cost_something():
+    body = {"choices": [{"message": {"content": "no"}}], "usage": {"cost": 0.04}}
+    answer = read_answer("openrouter", json.dumps(body).encode())
+    assert (answer.data, answer.link, answer.usd) == (None, None, 0.04)
 
 
 def test_a_link_is_only_told():
@@ -100,7 +105,8 @@ JSON = st.recursive(
 @settings(max_examples=60, deadline=None)
 def test_whatever_a_service_answers_is_read(value, backend):
     body = value if isinstance(value, bytes) else json.dumps(value).encode()
-    assert isinstance(read_answer(backend, body), Answer | Refused)
+    answer = read_answer(backend, body)
+    assert (answer.why is None) is (answer.data is not None or answer.link is not None)
     assert str(failed(backend, 500, body).message).isprintable()
 
 

@@ -117,6 +117,13 @@ def test_words_that_are_not_ours_become_one_plain_line(text, most):
     assert "[31m" not in told or "[31m" in text
 
 
+@settings(max_examples=60, deadline=None)
+@given(st.text(st.characters(codec="utf-8", max_codepoint=0x3000), max_size=40), st.integers(2, 60))
+def test_words_that_print_as_they_are_stay_so(text, most):
+    """What is printable takes a shorter way: the same words come out as on the long one."""
+    assert plain(text, most) == plain(f"\x1b[0m{text}", most)
+
+
 def test_a_flood_of_escapes_is_cut_and_takes_no_time():
     assert plain("\x1b]" * 2_000_000, 80) == ""
     assert plain("x" * 5_000_000, 80) == "x" * 79 + "…"

@@ -35,7 +35,7 @@ def child():
     started.stdout.readline()
     yield started
     started.kill()
-    started.wait(30)
+    started.wait(120)
     started.stdout.close()
 
 
@@ -55,7 +55,7 @@ def test_a_process_through_its_life(child):
     child.kill()
     assert until(lambda: seen(identity) == "zombie")
     assert identify(child.pid) == identity, "a zombie still has its identity"
-    child.wait(30)
+    child.wait(120)
     assert seen(identity) == "gone"
     assert identify(child.pid) is None
 
@@ -155,7 +155,7 @@ def test_a_leader_that_ended_before_its_threads_is_seen_as_running():
         assert seen(identity) == "running"
     finally:
         child.kill()
-        child.wait(30)
+        child.wait(120)
         child.stdout.close()
 
 
@@ -179,7 +179,7 @@ def test_psutil_says_the_same(child, monkeypatch):
     assert until(lambda: judge(read_process(child.pid), other.started) == "stopped")
     child.kill()
     assert until(lambda: judge(read_process(child.pid), other.started) == "zombie")
-    child.wait(30)
+    child.wait(120)
     assert read_process(child.pid) is None
 
 

@@ -129,7 +129,7 @@ def test_while_a_writer_writes(path):
         store.commit()
     stop.set()
     for thread in threads:
-        thread.join(30)
+        thread.join(120)
     store.close()
     assert broken == []
 

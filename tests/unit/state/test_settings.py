@@ -110,6 +110,7 @@ def test_flags_win_over_environment_over_file_over_default():
     assert (found.number("stall_warn"), found.origin("stall_warn")) == (22, "environment OSRC_STALL_WARN")
     assert (found.text("model"), found.origin("model")) == ("from-flag", "flag")
     assert found.flag("no_daemon")
+    assert sorted(found.configured()) == ["no_daemon", "poll"]
     both = Settings.load({"OUTSOURCERER_MODEL": "older", "OSRC_MODEL": "newer"})
     assert (both.text("model"), both.origin("model")) == ("newer", "environment OSRC_MODEL")
 

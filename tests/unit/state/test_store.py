@@ -11,7 +11,16 @@ import pytest
 from fakes.state import NOW, FailingDisk, any_fact, facts_of_a_life, job_id, names, record, refusal_of
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from outsourcerer.messages.facts import FACT, JobAccepted, JobEnded, JobProgressed, JobRemoved, SupervisorStarted
+from outsourcerer.messages.facts import (
+    FACT,
+    JobAccepted,
+    JobCancelRequested,
+    JobEnded,
+    JobLaunching,
+    JobProgressed,
+    JobRemoved,
+    SupervisorStarted,
+)
 from outsourcerer.messages.vocabulary import JobState
 from outsourcerer.state.errors import DamagedStore, StateError
 from outsourcerer.state.reader import Reader
@@ -227,6 +236,28 @@ def test_another_writer_is_waited_for_then_named(path, store, monkeypatch):
     other.append(facts_of_a_life(2), NOW)
     other.commit()
     other.close()
+
+
+def test_what_another_writer_did_meanwhile_is_seen(path, store):
+    store.append([JobAccepted(job_id=job_id(), record=record())], NOW)
+    store.commit()
+    other = Store.open(path, now=NOW)
+    other.append([JobCancelRequested(job_id=job_id())], NOW)
+    other.commit()
+    other.close()
+    store.append([JobLaunching(job_id=job_id(), attempt=1)], NOW)
+    store.commit()
+    found = store.record(job_id())
+    assert (found.cancel_requested, found.state, found.attempt) == (True, JobState.LAUNCHING, 1)
+
+
+def test_what_was_rolled_back_is_not_known_any_more(store):
+    store.append([JobAccepted(job_id=job_id(), record=record())], NOW)
+    store.commit()
+    store.append([JobCancelRequested(job_id=job_id())], NOW)
+    store.rollback()
+    store.append([JobLaunching(job_id=job_id(), attempt=1)], NOW)
+    assert store.record(job_id()).cancel_requested is False
 
 
 def test_one_unreadable_record_is_damage_while_it_is_live_and_a_note_after(path):
