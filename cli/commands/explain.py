@@ -45,9 +45,9 @@ def explain(options: Globals, job_id: str) -> None:
         return
     job = jobs[0]
     label, why = _judged(job)
-    meaning = words_for(str(job.get("state")))
+    meaning = _meaning(job)
     if verdict_due(job):
-        meaning, why = "when last seen; its verdict is due", "verdict-due"
+        why = "verdict-due"
     folder = os.path.dirname(str(job.get("log_path") or ""))  # noqa: PTH120 - strings suffice
     errors = _last_errors(f"{folder}/err.log") if folder else []
     evidence = list(_denials(f"{folder}/events.jsonl")) if job.get("state") == "permission-blocked" else []
@@ -119,14 +119,15 @@ def classify(options: Globals, job_id: str) -> None:
 
 def _explain_group(options: Globals, group: Group) -> None:
     """Print a group, and the verdict on each member."""
-    rows = []
+    rows, judged = [], []
     for job in group["jobs"]:
         label, why = _judged(job)
         state = str(job.get("state"))
-        row = {"job_id": job.get("job_id"), "label": job.get("label"), "state": state, "meaning": words_for(state)}
+        row = {"job_id": job.get("job_id"), "label": job.get("label"), "state": state, "meaning": _meaning(job)}
         due = verdict_due(job)
         row["verdict"] = {"label": label, "reason": "verdict-due" if due else why}
         rows.append(row | {"reason": job.get("reason"), "note": job.get("note")})
+        judged.append(f"; {label}" if terminal(job) else "")
     refused = list(group.get("refused") or ())
     if options.json:
         kept = {key: group.get(key) for key in ("group_id", "label", "state", "summary")}
@@ -134,13 +135,18 @@ def _explain_group(options: Globals, group: Group) -> None:
         return
     answer(f"{'group:':<10} {group['group_id']}")
     answer(f"{'state:':<10} {group.get('state')} ({counts(group)})")
-    for row in rows:
+    for row, verdict in zip(rows, judged, strict=True):
         why = row["reason"] or row["note"]
-        said = f"{row['label'] or row['job_id']}: {row['state']} ({row['meaning']}); {row['verdict']['label']}"
+        said = f"{row['label'] or row['job_id']}: {row['state']} ({row['meaning']}){verdict}"
         answer(f"{'member:':<10} {one_line(said + (f': {why}' if why else ''), 400)}")
         answer(f"{'':<10} osrc explain {row['job_id']}")
     for one in refused:
         answer(f"{'refused:':<10} {one_line(str(one.get('label')), 80)}: {one_line(str(one.get('message')), 400)}")
+
+
+def _meaning(job: Job) -> str:
+    """Return what a job's state means, in words."""
+    return "when last seen; its verdict is due" if verdict_due(job) else words_for(str(job.get("state")))
 
 
 def _judged(job: Job) -> tuple[str, str]:

@@ -62,8 +62,6 @@ def second_opinion(options: Globals, /, words: tuple[str, ...], **flags: Any) ->
         return _resume(options, words[1], detached=flags["detached"])
     if words == ("resume",) and flags["task_file"] is None:
         raise click.UsageError("resume needs an ID: osrc second-opinion resume ID (osrc loop list).")
-    if flags["judge"] and flags["no_judge"]:
-        raise click.UsageError("Give --judge or --no-judge, not both.")
     question = read_task(words, flags["task_file"])
     contract_of(flags["contract"])
     reach = Reach(options)
@@ -117,8 +115,10 @@ class _Opinion:
 
     def begun(self, reach: Reach) -> loops.Loop:
         """Have it asked; return it as the loop that it is."""
-        seats = self._seats()
         flags = self._flags
+        if flags["judge"] and flags["no_judge"]:
+            raise click.UsageError("Give --judge or --no-judge, not both.")
+        seats = self._seats()
         judging = "never" if flags["no_judge"] else "always" if flags["judge_anyway"] else "differ"
         shared = {key: flags[key] for key in ("effort", "cwd", "timeout")}
         terms = {

@@ -32,6 +32,11 @@ NOTES, NOTE = 20, 300
 _STARTS = ("fanout.submit", "job.submit", "loop.start")
 
 
+def is_errand(token: str) -> bool:
+    """Whether a word is the id of an errand."""
+    return token.startswith(HEAD)
+
+
 class Errand:
     """One of them: how far it is, and what came of it."""
 
@@ -99,7 +104,7 @@ class Errands:
             found = self._all.get(token) or next(
                 (one for one in self._all.values() if token in (one.group_id, one.loop_id)), None
             )
-        if found is None and token.startswith(HEAD):
+        if found is None and is_errand(token):
             why = f"this server has no {token[:80]!a}: it was started anew since, or that is long ago"
             raise CliError("no_such_job", why, "status, without ids, shows the newest jobs")
         return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
 
 import anyio
@@ -30,7 +30,7 @@ from .bounds import (
     session_row,
 )
 from .desk import Desk, is_group, is_loop, until
-from .errands import Errand
+from .errands import Errand, is_errand
 
 READS = ToolAnnotations(read_only_hint=True, open_world_hint=False)
 STARTS = ToolAnnotations(read_only_hint=False, destructive_hint=True, idempotent_hint=False, open_world_hint=True)
@@ -145,6 +145,7 @@ def _looking(server: MCPServer, desk: Desk) -> None:
         limit: Annotated[int, Field(ge=1, le=100)] = 20,
     ) -> dict[str, Any]:
         """How jobs stand: state, model, lane, progress, cost; without ids also the sessions and errands that live."""
+        of_its_own(ids or ())
         if ids and (errand := desk.errands.find(ids[0])):
             return {"errand": errand.row()} | await _members(desk, errand)
         if ids and is_group(ids[0]):
@@ -171,6 +172,7 @@ def _looking(server: MCPServer, desk: Desk) -> None:
 
         Call it again while ended is false, and tell the person in one line how the work stands.
         """
+        of_its_own(ids)
         limit = bound(seconds)
         deadline, telling, looked = time.monotonic() + limit, Telling(context, limit), 0.0
         while True:
@@ -214,12 +216,13 @@ def _ending(server: MCPServer, desk: Desk) -> None:
         ids: JobIds, *, now: Annotated[bool, Field(description="Leave no time to clean up.")] = False
     ) -> dict[str, Any]:
         """End jobs, a whole fan-out, loop or errand, and every process they started. Harmless for what has ended."""
-        if ids and (errand := desk.errands.find(ids[0])):
+        of_its_own(ids)
+        if errand := desk.errands.find(ids[0]):
             await ask(desk.cancel_errand, errand, now=now)
             return {"errand": errand.row()} | await _members(desk, errand)
-        if ids and is_group(ids[0]):
+        if is_group(ids[0]):
             return {"group": group_row(await ask(desk.cancel_group, ids[0], now=now))}
-        if ids and is_loop(ids[0]):
+        if is_loop(ids[0]):
             return {"loop": loop_row(await ask(desk.cancel_loop, ids[0]))}
         return {"jobs": [job_row(job) for job in await ask(desk.cancel, ids, now=now)]}
 
@@ -263,6 +266,14 @@ async def _members(desk: Desk, errand: Errand) -> dict[str, Any]:
         return {"group": group_row(await ask(desk.group, errand.group_id))}
     jobs = await ask(desk.jobs, errand.jobs) if errand.jobs else []
     return {"jobs": [job_row(job) for job in jobs]}
+
+
+def of_its_own(ids: Sequence[str]) -> None:
+    """Raise ToolError where a fan-out, loop or errand is not all that is named: the rest would be left out."""
+    whole = [one for one in ids if is_group(one) or is_loop(one) or is_errand(one)]
+    if whole and len(ids) > 1:
+        why = f"{whole[0][:80]!a} stands alone: ids name jobs, or one fan-out, loop or errand; nothing was done"
+        raise failed(CliError("usage", why, "one call for each"))
 
 
 def accepted(reply: Mapping[str, Any]) -> dict[str, Any]:

@@ -269,6 +269,15 @@ def test_cancel(gateway: FakeGateway) -> None:
     assert [body["selection"]["ids"] for body in asked] == [[FIRST]]
 
 
+@pytest.mark.parametrize("tool", ["status", "wait", "cancel"])
+@pytest.mark.parametrize("whole", ["fanout-20300101-000000-0123456789ab", "loop-20300101-0", "errand-20300101-0"])
+def test_what_is_named_beside_a_group_is_not_left_out_silently(gateway: FakeGateway, tool: str, whole: str) -> None:
+    gateway.jobs[FIRST] = job(FIRST)
+    for ids in ([whole, FIRST], [FIRST, whole]):
+        assert "stands alone" in refused(tool, ids=ids)
+    assert [body for body in gateway.requests if body["kind"].endswith("cancel")] == []
+
+
 def test_brief_and_tab_work_without_a_supervisor(gateway: FakeGateway) -> None:
     gateway.close()
     assert set(call("brief")) >= {"lanes", "gauges", "conserve", "mode"}
@@ -471,6 +480,7 @@ def test_what_is_refused_of_an_errand_is_said_at_once(gateway: FakeGateway, tmp_
     assert "bad_task" in refused("second_opinion", question=" ", models=["a", "b"])
     assert "names one model twice" in refused("second_opinion", question="x", models=["a", "A"])
     assert "contract" in refused("second_opinion", question="x", models=["a", "b"], contract="nonsense")
+    assert "not both" in refused("second_opinion", question="x", models=["a", "b"], judge="c", no_judge=True)
     assert "Give tasks and check, or resume alone" in refused("crew", tasks=["x"])
     assert "Give task and one of check" in refused("best_of", task="x")
     assert "no_worktree" in refused("crew", tasks=["x"], check="true", lane="fake", cwd=str(tmp_path))
