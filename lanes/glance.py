@@ -43,7 +43,7 @@ LANES: tuple[Glance, ...] = (
     Glance(lane="codexor", programs=("codex",), key="OPENROUTER_API_KEY"),
     Glance(lane="tokenrouter", key="TOKENROUTER_API_KEY"),
 )
-"""Built-in lanes whose needs a glance can see; ``local`` is told by its port, declared lanes are not looked for."""
+"""Built-in lanes whose needs a glance can see; ``local`` is told by its port."""
 
 LOCAL_PORTS = (11434, 1234, 8080)
 """Where a model server of this machine usually listens: Ollama, LM Studio, llama.cpp."""

@@ -35,7 +35,7 @@ def brief(options: Globals) -> None:
 
 def glance(options: Globals) -> tuple[dict[str, Any], list[str]]:
     """Return what ``brief --json`` prints, and what is to be said of the store."""
-    from ...actors.glance import keyless_gemini, lanes_here  # noqa: PLC0415 - not for the help
+    from ...actors.glance import keyless_gemini, lanes_beside, lanes_here  # noqa: PLC0415 - not for the help
     from ...lanes.conserve import advise  # noqa: PLC0415 - as above
     from ...state.gauges import (  # noqa: PLC0415 - as above
         CHATGPT,
@@ -61,7 +61,7 @@ def glance(options: Globals) -> tuple[dict[str, Any], list[str]]:
         codex_headroom=headroom(told, CHATGPT, now, line, oldest),
     )
     return {
-        "lanes": here,
+        "lanes": here | {name: word for name, word in lanes_beside(root).items() if name not in here},
         "down": marks,
         "gauges": [gauge_object(one, now, oldest) for one in told],
         "conserve": {

@@ -91,6 +91,17 @@ def test_brief_conserves_by_fresh_gauges_only(tmp_path):
     assert names_in(tmp_path) == before  # it only looked
 
 
+def test_brief_names_the_lanes_that_a_person_declared(tmp_path):
+    home = tmp_path / "home"
+    (home / "lanes.d").mkdir(parents=True)
+    for name in ("mine.toml", "BAD NAME.toml", "notes.txt"):
+        (home / "lanes.d" / name).write_text("")
+    lanes = parsed(osrc(home, "brief", "--json"))["lanes"]
+    assert lanes["mine"] == "declared"
+    assert not {"BAD NAME", "notes"} & lanes.keys()
+    assert "mine=declared" in osrc(home, "brief").stdout.decode()
+
+
 @pytest.mark.parametrize("content", [b"not a database, but long enough to be one" * 20, None])
 def test_brief_says_what_it_can_of_a_home_that_is_damaged_or_not_there(tmp_path, content):
     home = tmp_path / "home"

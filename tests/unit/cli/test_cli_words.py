@@ -137,6 +137,7 @@ def test_a_typo_gets_the_nearest_word_and_exit_64(
         (["run", "--json", " "], "bad_task", 64),
         (["bg", "$task", "--json"], "bad_task", 64),
         (["result", "--json", "nosuch"], "no_such_job", 1),
+        (["result", "--json", "loop-20300101-000000-000000000000"], "no_such_job", 1),
         (["config", "get", "nosuch", "--json"], "bad_config", 64),
     ],
 )
