@@ -5,16 +5,16 @@ from __future__ import annotations
 import json
 import os
 import sys
+from _thread import get_ident  # threading takes its from there, and costs a hot path 1 ms
 from collections.abc import Callable
-from contextvars import ContextVar
 from typing import Any
 
 from ..messages.vocabulary import SCHEMA_VERSION
 from .errors import CliError
 from .render.plain import strip_controls
 
-HEARER: ContextVar[Callable[[str], None] | None] = ContextVar("outsourcerer.hearer", default=None)
-"""Who hears what is said here, in place of stderr: whoever runs a command's work for somebody else."""
+_HEARERS: dict[int, Callable[[str], None]] = {}
+"""Thread → who hears what is said there, in place of stderr."""
 
 
 def prepare() -> None:
@@ -90,10 +90,17 @@ def _unwritable(error: OSError) -> OSError | CliError:
     return CliError("stdout", f"the answer can't be written to stdout: {error.strerror or error}")
 
 
+def hear(hearer: Callable[[str], None] | None) -> None:
+    """Have what is said in this thread told to ``hearer``, for whom a command's work is done; None: no longer."""
+    if hearer is None:
+        _HEARERS.pop(get_ident(), None)
+    else:
+        _HEARERS[get_ident()] = hearer
+
+
 def say(text: str) -> None:
     """Write a line to stderr, without control sequences; a lost terminal is no reason to fail."""
-    hearer = HEARER.get()
-    if hearer is not None:
+    if _HEARERS and (hearer := _HEARERS.get(get_ident())) is not None:
         hearer(strip_controls(text))
         return
     stderr = sys.stderr

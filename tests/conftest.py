@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+import os
 import signal
+from collections.abc import Iterator
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 # On a machine that is busy or stood still an example takes as long as it takes.
 settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("any machine")
+
+
+@pytest.fixture(autouse=True)
+def _umask() -> Iterator[None]:
+    """Leave the next test the umask that there was: a supervisor in this process has its own."""
+    mask = os.umask(0o022)
+    os.umask(mask)
+    yield
+    os.umask(mask)
 
 
 def pytest_configure() -> None:

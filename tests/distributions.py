@@ -93,6 +93,7 @@ def call_backend(kind: str, source: Path, into: Path, epoch: int) -> Path:
         capture_output=True,
         text=True,
         timeout=300,
+        umask=0o022,
     )
     if done.returncode:
         raise SystemExit(f"{kind} can't be built: {done.stderr[-4000:]}")

@@ -19,7 +19,7 @@ from ..client import Body
 from ..errors import CliError
 from ..following import cancel
 from ..options import Globals
-from ..output import HEARER
+from ..output import hear
 from ..reach import Reach
 from ..render.plain import one_line
 from .asking import sentence
@@ -178,7 +178,7 @@ def told(options: Globals) -> Globals:
 
 
 def _run(errand: Errand, reach: Callable[[Errand], Reach], work: Callable[[Reach], dict[str, Any]]) -> None:
-    HEARER.set(errand.hear)
+    hear(errand.hear)
     way: Reach | None = None
     try:
         way = reach(errand)
@@ -190,3 +190,4 @@ def _run(errand: Errand, reach: Callable[[Errand], Reach], work: Callable[[Reach
         errand.begun.set()
         if way is not None:
             way.close()
+        hear(None)

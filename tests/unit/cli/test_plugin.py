@@ -43,7 +43,7 @@ def command_lines(text: str) -> list[str]:
 def parse(line: str) -> click.Command:
     """Parse one line as the program does, down to the last option; nothing runs. Raises click's errors."""
     number = {"N": "1", "GID": "fanout-20300101-000000-000000000001"}
-    words = [number.get(word, word) for word in shlex.split(line)[1:]]
+    words = [number.get(word, word) for word in shlex.split(line, comments=True)[1:]]
     context = click.Context(cli, info_name="osrc", obj=Globals())
     command: click.Command = cli
     while isinstance(command, click.Group):
