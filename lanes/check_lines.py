@@ -17,6 +17,8 @@ DEPTH = 3
 """So deep are lines within lines followed."""
 LONGEST = 4096
 """Of a word whose variables were filled in."""
+FARTHEST = 512
+"""Of the name of a folder; one that is longer is given up."""
 SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "fish", "source", "."})
 BEFORE = frozenset(
     {"env", "exec", "time", "nice", "command", "sudo", "timeout", "xvfb-run", "then", "do", "!", "if", "{"}
@@ -27,6 +29,10 @@ _BACKTICKS = re.compile(r"`([^`]*)`")
 _VARIABLE = re.compile(r"\$(?:(\w+)|\{(\w+)\})")
 _OF_BEFORE = re.compile(r"-.*|[0-9.]+[smhd]?")
 """What belongs to a word like ``timeout`` itself."""
+_MOVES = frozenset({"cd", "pushd", "popd"})
+_WITHIN = re.compile(r"(?<=[^\s();<>|&])#")
+_MASK = "\ue023"
+"""What stands for a ``#`` within a word, where it begins no comment, while a line is parted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +41,8 @@ class Simple:
 
     words: tuple[str, ...]
     folder: str = ""
+    certain: bool = True
+    """Whether it runs there: not after ``popd``, ``cd -``, a ``cd`` in a function, or one that may not be reached."""
 
     @property
     def begins(self) -> int:
@@ -48,30 +56,40 @@ class Simple:
         return len(self.words)
 
 
-def simple_commands(text: str, folder: str = "", depth: int = DEPTH) -> tuple[list[Simple], str]:
+def simple_commands(
+    text: str, folder: str = "", depth: int = DEPTH, *, certain: bool = True
+) -> tuple[list[Simple], str]:
     """Return the commands of a line that runs in ``folder``, and the folder that it ends in. Any text is taken."""
     found: list[Simple] = []
     words: list[str] = []
     known = {"PWD": "."}
-    around: list[str] = []
-    for token in (*_tokens(text), ";"):
-        if not set(token) <= _PUNCTUATION:
-            words.append(_filled(token, known))
-            if depth and "$(" in token:
-                found += simple_commands(token.partition("$(")[2].rpartition(")")[0], folder, depth - 1)[0]
+    around: list[tuple[str, bool]] = []
+    before, perhaps = ";", False
+    for piece in (*_tokens(text), ";"):
+        if not set(piece) <= _PUNCTUATION:
+            words.append(_filled(piece, known))
+            if depth and "$(" in piece:
+                inner = piece.partition("$(")[2].rpartition(")")[0]
+                found += simple_commands(inner, folder, depth - 1, certain=certain)[0]
             continue
         if words:
-            one = Simple(tuple(words), folder)
+            one = Simple(tuple(words), folder, certain)
             found.append(one)
-            found += simple_commands(_handed(one), folder, depth - 1)[0] if depth else []
+            found += simple_commands(_handed(one), folder, depth - 1, certain=certain)[0] if depth else []
             known |= _assigned(words)
             folder = at(folder, _entered(one))
+            folder = folder if len(folder) <= FARTHEST else ""
+            certain = certain and _is_plain(one, before, piece)
+            perhaps |= before == "&&" and one.words[0] in _MOVES
             words = []
-        for sign in token:
+        # What follows && together is reached together; what comes after it is reached without it, too.
+        certain, perhaps = certain and not (perhaps and piece != "&&"), perhaps and piece == "&&"
+        for sign in piece:
             if sign == "(":
-                around.append(folder)
+                around.append((folder, certain))
             elif sign == ")" and around:
-                folder = around.pop()
+                folder, certain = around.pop()
+        before = piece
     return found[:WORDS], folder
 
 
@@ -116,6 +134,14 @@ def _entered(one: Simple) -> str:
     return target if name in {"cd", "pushd"} and not target.startswith(("$", "~")) else ""
 
 
+def _is_plain(one: Simple, before: str, after: str) -> bool:
+    """Whether one knows where the next command runs, by the signs around this one: it is no ``cd``, or a plain one."""
+    if not _MOVES.intersection(one.words):
+        return True
+    reached = before.strip("(") in {"", ";", "&&"} and after.strip(")") not in {"|", "&"}
+    return reached and one.words[0] in _MOVES and _entered(one) != ""
+
+
 def _handed(one: Simple) -> str:
     """Return the line that a shell is handed with ``-c``."""
     name, *rest = one.words[one.begins :] or ("",)
@@ -128,11 +154,11 @@ def _handed(one: Simple) -> str:
 def _tokens(text: str) -> list[str]:
     """Return words and signs; a line's end is a sign as well."""
     text = text.replace("\\\n", " ").replace("\n", "\n;\n").replace("$(pwd)", "$PWD")
-    text = _BACKTICKS.sub(r"$(\1)", text)
+    text = _WITHIN.sub(_MASK, _BACKTICKS.sub(r"$(\1)", text))
     try:
         lexer = shlex.shlex(text, posix=True, punctuation_chars=True)
         lexer.whitespace_split = True
         words = list(lexer)
     except ValueError:
         words = text.split()
-    return [word for word in words[:WORDS] if word and "\0" not in word]
+    return [word.replace(_MASK, "#") for word in words[:WORDS] if word and "\0" not in word]

@@ -10,13 +10,15 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from .check_lines import SHELLS, Simple, at, is_assignment, simple_commands
 
 LINES, LINE = 2000, 2000
 """So many lines of a script are read, and so many characters of each."""
+PLACES = 4
+"""So many folders are tried for a command of which nobody knows where it runs, besides the one that seems likely."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +102,9 @@ def parts_of(command: str, *, nested: bool = False) -> Parts:
     >>> parts_of("cd web && make -C ui -f build.mk && sh -c './t.sh'").scripts
     ('web/t.sh',)
     """
-    return _joined(_parts(one, nested=nested) for one in simple_commands(command)[0])
+    commands, _ = simple_commands(command)
+    seen = _places(commands)
+    return _joined(found for one in commands for found in _wherever(one, seen, nested=nested))
 
 
 def script_parts(text: str) -> Parts:
@@ -108,13 +112,28 @@ def script_parts(text: str) -> Parts:
 
     A word that begins with an expansion (``$HERE/lib.sh``, ``$(dirname "$0")/lib.sh``) is taken without it.
     """
-    found: list[Parts] = []
+    found: list[Simple] = []
     folder = ""
     for line in text.splitlines()[:LINES]:
         if not line.lstrip().startswith("#"):
-            commands, folder = simple_commands(line[:LINE], folder)
-            found += [_parts(one, nested=True) for one in commands]
-    return replace(_joined(found), instead=())
+            # What its lines are part of, a function or a subshell, is not known.
+            commands, folder = simple_commands(line[:LINE], folder, certain=False)
+            found += commands
+    seen = _places(found)
+    return replace(
+        _joined(parts for one in dict.fromkeys(found) for parts in _wherever(one, seen, nested=True)), instead=()
+    )
+
+
+def _places(commands: Iterable[Simple]) -> list[str]:
+    """Return the folders in which commands run, where they are asked for first: the line's own, then the others."""
+    return list(dict.fromkeys(("", *(one.folder for one in commands))))[:PLACES]
+
+
+def _wherever(one: Simple, seen: Iterable[str], *, nested: bool) -> Iterator[Parts]:
+    """Give what a command consists of: where it runs, or wherever it may, if that is not certain."""
+    for folder in (one.folder,) if one.certain else dict.fromkeys((one.folder, *seen)):
+        yield _parts(replace(one, folder=folder), nested=nested)
 
 
 def _joined(parts: Iterable[Parts]) -> Parts:

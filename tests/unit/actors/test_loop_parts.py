@@ -178,6 +178,22 @@ def test_a_check_that_is_run_elsewhere(tmp_path, command, path):
     assert changes(after, look_at_check(command, str(tmp_path))) == ()
 
 
+@pytest.mark.parametrize("command", ["pushd web; make x; popd; make x && pytest; sh t.sh", "sh all.sh"])
+def test_a_folder_that_may_be_another_raises_no_false_alarm(tmp_path, command):
+    (tmp_path / "web").mkdir()
+    (tmp_path / "t.sh").write_text("true\n")
+    (tmp_path / "all.sh").write_text("( cd web\nmake x\n)\npytest\nsh t.sh\n")
+    before = look_at_check(command, str(tmp_path))
+    added = ["Makefile", "web/Makefile", "web/t.sh", "pyproject.toml", "web/pyproject.toml", "web/setup.cfg"]
+    for name in added:
+        (tmp_path / name).write_text("[project]\n")
+    after = look_at_check(command, str(tmp_path))
+    assert changes(before, after) == ()
+    assert unbidden(command, after, added) - {"Makefile", "web/Makefile"} == set()
+    (tmp_path / "t.sh").write_text("exit 0\n")
+    assert changes(before, look_at_check(command, str(tmp_path))) == ("t.sh",)
+
+
 def test_of_a_pyproject_only_what_pytest_is_told_counts(project):
     path = project / "pyproject.toml"
     path.write_text("[project]\ndependencies = []\n[tool.pytest.ini_options]\naddopts = '-q'\n")

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from outsourcerer.lanes import loop_prompts as prompts
-from outsourcerer.lanes.check_words import parts_of
+from outsourcerer.lanes.check_words import parts_of, script_parts
 
 
 @settings(max_examples=60, deadline=None)
@@ -119,6 +119,9 @@ def test_long_lines_are_taken(piece):
         ('D=a; sh "$D/run"; sh $PWD/b', {"a/run", "./b"}, None),
         ("timeout -k 1 5m env A=b sh run", {"run"}, None),
         ("true # don't\nsh run", {"run"}, None),
+        ("[ $# -eq 0 ] && sh tests/run.sh", {"tests/run.sh"}, None),
+        ("sh ${0#x}/lib.sh && sh b.sh", {"lib.sh", "b.sh"}, None),
+        ("sh a#b.sh; sh '#c.sh'; sh \\#d", {"a#b.sh", "#c.sh", "#d"}, None),
         ("python -m pytest", set(), "conftest.py"),
         ("npm test", set(), "package.json"),
         ("python3 check_it.py", {"check_it.py"}, None),
@@ -130,6 +133,56 @@ def test_what_a_check_consists_of(command, words, file):
     found = parts_of(command)
     assert words <= set(found.words)
     assert file is None or file in found.files
+
+
+@pytest.mark.parametrize("command", ["true # sh run", "true;# sh run", "# sh run", "(true)# sh run"])
+def test_a_comment_is_no_part(command):
+    assert "run" not in parts_of(command).words
+
+
+@pytest.mark.parametrize(
+    ("text", "places"),
+    [
+        ("cd build; make; cd ..; sh t.sh", {"t.sh"}),
+        ("(pushd build; make; popd); sh t.sh", {"t.sh"}),
+        ("( cd build\nmake )\nsh t.sh", {"t.sh"}),
+        ("cd build || exit 1; sh t.sh", {"build/t.sh"}),
+        ("x && cd build && sh t.sh", {"build/t.sh"}),
+        ("x && cd build && make; sh t.sh", {"t.sh", "build/t.sh"}),
+        ("pushd build; make; popd; sh t.sh", {"t.sh", "build/t.sh"}),
+        ("cd build > log; make; cd - ; sh t.sh", {"t.sh", "build/t.sh"}),
+        ("cd build; cd ..; cd -; sh t.sh", {"t.sh", "build/t.sh"}),
+        ("f() { cd build; make; }; sh t.sh", {"t.sh", "build/t.sh"}),
+        ("if x; then cd build; else make; fi; sh t.sh", {"t.sh", "build/t.sh"}),
+        ("if x; then make; else cd build; fi; sh t.sh", {"t.sh"}),
+        ("cd build | cat; sh t.sh", {"t.sh", "build/t.sh"}),
+        ("cd build & sh t.sh", {"t.sh", "build/t.sh"}),
+        ("x || cd build; sh t.sh", {"t.sh", "build/t.sh"}),
+        ("case $1 in a) cd build;; esac; sh t.sh", {"t.sh", "build/t.sh"}),
+        ("cd build; popd; sh -c 'sh t.sh'", {"t.sh", "build/t.sh"}),
+    ],
+)
+def test_a_folder_that_may_be_another_hides_no_judge(text, places):
+    found = parts_of(text)
+    assert {word for word in found.words if word.endswith("t.sh") and " " not in word} == places
+    assert {word for word in found.scripts if " " not in word} == places
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "cd build\nmake\ncd -\nsh tests/run.sh",
+        "pushd build\nmake\npopd\nsh tests/run.sh",
+        "( cd build\nmake\n)\nsh tests/run.sh",
+        "f() {\n  cd build\n  make\n}\nsh tests/run.sh",
+        "cd build\ncd ../tests\ncd ..\nsh tests/run.sh",
+        'cd "$(dirname "$0")/.."\nsh tests/run.sh',
+    ],
+)
+def test_in_a_script_a_word_is_looked_for_also_as_it_is_written(text):
+    found = script_parts(text)
+    assert "tests/run.sh" in found.words
+    assert "tests/run.sh" in found.scripts
 
 
 @pytest.mark.parametrize("command", ["python main.py", "grep -q done app.py", "diff out.txt in.txt", "node app.js"])
