@@ -364,9 +364,12 @@ def start(
     return handle
 
 
-def ask(handle: Handle | None, body: object, timeout_s: float) -> Any:  # noqa: ANN401
-    """Ask from a thread that is no actor. Always returns: the answer, or a refusal."""
-    port = ReplyPort()
+def ask(handle: Handle | None, body: object, timeout_s: float, port: ReplyPort | None = None) -> Any:  # noqa: ANN401
+    """Ask from a thread that is no actor. Always returns: the answer, or a refusal.
+
+    An answer that comes later can be read from a ``port`` that was handed in.
+    """
+    port = port or ReplyPort()
     if handle is None or not handle.tell(Query(body, port)):
         return Refused(
             code=RefusalCode.STOPPING,

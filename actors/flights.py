@@ -8,14 +8,35 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 from ..messages.refusals import RefusalCode, Refused
-from .base import Directory, Handle
+from ..state.errors import StateError
+from .base import Directory, Handle, ReplyPort, log
 
 R = TypeVar("R")
 TAKER = "jobs"
 WRITER = "journal"
+
+
+@dataclass(slots=True)
+class Flight:
+    """One request on its way: whoever takes it asks through ``port``."""
+
+    taker: Handle | None = None
+    """Who was handed the request."""
+    port: ReplyPort = field(default_factory=ReplyPort)
+    """Where its answer goes, also one that comes when nobody waits any more."""
+    undo: Callable[[], None] | None = None
+    """What is to be done once it is refused late: it removes what was made for it. May raise StateError."""
+    late: bool = False
+    """Whether whoever took it has left without an answer."""
+
+
+def is_unknown(answer: object) -> bool:
+    """Whether an answer leaves open what became of the request."""
+    return isinstance(answer, Refused) and answer.code is RefusalCode.SUPERVISOR_BUSY
 
 
 class Flights:
@@ -24,18 +45,19 @@ class Flights:
     def __init__(self, directory: Directory) -> None:
         self._directory = directory
         self._lock = threading.Lock()
-        self._open: dict[str, Handle | None] = {}
-        """Id → who was handed the request."""
+        self._open: dict[str, Flight] = {}
+        """By the id."""
 
-    def once(self, asked: str, known: Callable[[], R | None], take: Callable[[], R]) -> R | Refused:
+    def once(self, asked: str, known: Callable[[], R | None], take: Callable[[Flight], R]) -> R | Refused:
         """Return what ``known`` says of an id, else what ``take`` makes of it, which nobody else does meanwhile.
 
-        An answer of ``supervisor_busy`` leaves it open: what was handed over may still be done, as long as
-        whoever has it lives, or anything waits to be written.
+        An answer of ``supervisor_busy`` leaves it open: what was handed over may still be done until the flight's
+        port has its answer, as long as whoever has it lives, or anything waits to be written.
         """
         if (found := known()) is not None:
             return found
-        if not self._begin(asked):
+        flight = self._begin(asked)
+        if flight is None:
             return Refused(
                 code=RefusalCode.SUPERVISOR_BUSY,
                 message="that very request is being taken; what became of it is not known yet",
@@ -45,26 +67,44 @@ class Flights:
         try:
             answer = known()  # it may have been journalled between the two
             if answer is None:
-                answer = take()
+                answer = take(flight)
         finally:
-            if not (isinstance(answer, Refused) and answer.code is RefusalCode.SUPERVISOR_BUSY):
-                with self._lock:
+            with self._lock:
+                flight.late = is_unknown(answer)
+                if not flight.late:
                     self._open.pop(asked, None)
         return answer
 
     def is_open(self, asked: str) -> bool:
         """Whether a request under this id may still be journalled."""
         with self._lock:
-            return asked in self._open and self._may_come(self._open[asked])
+            self._close()
+            return asked in self._open
 
-    def _begin(self, asked: str) -> bool:
+    def _begin(self, asked: str) -> Flight | None:
+        """Return the flight of an id; None while there is another."""
         with self._lock:
-            for name in [name for name, taker in self._open.items() if not self._may_come(taker)]:
-                del self._open[name]
+            self._close()
             if asked in self._open:
-                return False
-            self._open[asked] = self._directory.find(TAKER)
-            return True
+                return None
+            self._open[asked] = flight = Flight(self._directory.find(TAKER))
+            return flight
+
+    def _close(self) -> None:
+        """Let go of all that is decided. What is to be undone is undone before anybody can take the id again."""
+        for asked, flight in list(self._open.items()):
+            if not flight.late:
+                continue  # whoever takes it closes it
+            answer = flight.port.wait(0.0)
+            if is_unknown(answer):
+                if self._may_come(flight.taker):
+                    continue
+            elif isinstance(answer, Refused) and flight.undo is not None:
+                try:
+                    flight.undo()
+                except StateError as error:
+                    log.warning("%s was refused late: %s", asked, error)
+            del self._open[asked]
 
     def _may_come(self, taker: Handle | None) -> bool:
         """Whether what was handed to this one may still be journalled."""

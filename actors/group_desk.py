@@ -29,7 +29,7 @@ from ..state.reader import Reader
 from .attempt import keep_promise
 from .base import ask
 from .crews import MOST
-from .flights import Flights
+from .flights import Flight, Flights, is_unknown
 from .intake import Draft
 from .job_writing import create
 from .jobs_asked import Cancel, SubmitGroup
@@ -69,9 +69,11 @@ class GroupDesk:
         if self.services.stopping.is_set():
             return Refused(code=RefusalCode.STOPPING, message="the supervisor is stopping", hint="try again")
         if dry_run:
-            return self._submit(request, dry_run=True)
+            return self._submit(request, Flight(), dry_run=True)
         return self._flights.once(
-            request.group_id, lambda: self._asked_before(request), lambda: self._submit(request, dry_run=False)
+            request.group_id,
+            lambda: self._asked_before(request),
+            lambda flight: self._submit(request, flight, dry_run=False),
         )
 
     def _asked_before(self, request: FanoutRequest) -> Reply | None:
@@ -82,7 +84,7 @@ class GroupDesk:
         _forget(request, self.services.home.spool_dir)
         return GroupIsAccepted(group=known)
 
-    def _submit(self, request: FanoutRequest, *, dry_run: bool) -> Reply:
+    def _submit(self, request: FanoutRequest, flight: Flight, *, dry_run: bool) -> Reply:
         members = self._members(request)
         if isinstance(members, Refused):
             return members
@@ -97,7 +99,7 @@ class GroupDesk:
             if refused and (not request.skip_refused or not drafts):
                 return _refusal(refused, drafts)
             full = self.services.admission.admit(drafts[0].settings, len(drafts)) or self._priced(drafts)
-            return full or self._take(request, drafts, refused)
+            return full or self._take(request, drafts, refused, flight)
         finally:
             for one in drafts:
                 self.services.limits.give_back(one.marker_id)  # from its commit on, the store counts the run
@@ -147,7 +149,9 @@ class GroupDesk:
         found = (admit(one.marker_id, one.billing.kind, one.resolved.model, one.prompt, one.settings) for one in drafts)
         return next((refused for refused in found if refused is not None), None)
 
-    def _take(self, request: FanoutRequest, drafts: Sequence[Draft], refused: Sequence[RefusedMember]) -> Reply:
+    def _take(
+        self, request: FanoutRequest, drafts: Sequence[Draft], refused: Sequence[RefusedMember], flight: Flight
+    ) -> Reply:
         me = identify(os.getpid()) if self.services.attached else None
         owner = Identity.model_validate(me) if me else None
         made: list[tuple[JobRecord, JobFolder]] = []
@@ -160,20 +164,26 @@ class GroupDesk:
             taken = self._record(request, most, _preferred(drafts) is None, records, refused, owner)
             self._keep(drafts, records)
             self.services.vigil.launched(drafts[0].settings, drafts[0].environment)
-            answer = ask(self.services.directory.find("jobs"), SubmitGroup(taken, records), ASK_S)
+            answer = ask(self.services.directory.find("jobs"), SubmitGroup(taken, records), ASK_S, flight.port)
         finally:
-            if answer is not True and not (isinstance(answer, Refused) and answer.code is RefusalCode.SUPERVISOR_BUSY):
-                for record, folder in made:  # nobody knows yet what became of a busy one
-                    self.services.accounts.take(record.job_id)
-                    self.services.requests.drop(record.job_id)
-                    self.services.purse.drop(record.job_id)
-                    folder.remove()
+            if is_unknown(answer):
+                flight.undo = lambda: self._undo(made)
+            elif answer is not True:
+                self._undo(made)
         if isinstance(answer, Refused):
             return answer
         for _, folder in made:
             keep_promise(folder)
         _forget(request, self.services.home.spool_dir)
         return GroupIsAccepted(group=self._object(request.group_id) or {})
+
+    def _undo(self, made: Sequence[tuple[JobRecord, JobFolder]]) -> None:
+        """Let go of what was made for members that are no jobs."""
+        for record, folder in made:
+            self.services.accounts.take(record.job_id)
+            self.services.requests.drop(record.job_id)
+            self.services.purse.drop(record.job_id)
+            folder.remove()
 
     def _create(self, one: Draft, group: tuple[str, int], owner: Identity | None) -> tuple[JobRecord, JobFolder]:
         return create(one, self.services.home, umask=self.services.umask, owner=owner, group=group)

@@ -17,7 +17,7 @@ from ..state.ids import is_job_id
 from ..state.store import Reader
 from .attempt import keep_promise
 from .base import ask
-from .flights import Flights
+from .flights import Flight, Flights, is_unknown
 from .intake import Draft, preview
 from .intake import draft as decide
 from .job_writing import create, forget_spool, read_plan
@@ -46,14 +46,16 @@ class JobDesk:
             return Refused(code=RefusalCode.STOPPING, message="the supervisor is stopping", hint="try again")
         job_id = request.job_id
         if job_id is None or dry_run:
-            return self._submit(request, dry_run=dry_run)
-        return self._flights.once(job_id, lambda: self._asked_before(request, job_id), lambda: self._submit(request))
+            return self._submit(request, Flight(), dry_run=dry_run)
+        return self._flights.once(
+            job_id, lambda: self._asked_before(request, job_id), lambda flight: self._submit(request, flight)
+        )
 
     def awaits(self, job_id: str) -> bool:
         """Whether a job was asked for under this id, and nobody knows yet what became of that."""
         return self._flights.is_open(job_id)
 
-    def _submit(self, request: JobRequest, *, dry_run: bool = False) -> Reply:
+    def _submit(self, request: JobRequest, flight: Flight, *, dry_run: bool = False) -> Reply:
         named = self.after_named(request)
         if isinstance(named, Refused):
             return named
@@ -64,7 +66,7 @@ class JobDesk:
         if isinstance(decided, Refused):
             return decided
         try:
-            return self.full(decided) or self._take(decided)
+            return self.full(decided) or self._take(decided, flight)
         finally:
             self.services.limits.give_back(decided.marker_id)  # from its commit on, the store counts the run
             self.services.purse.drop(decided.marker_id)
@@ -101,7 +103,7 @@ class JobDesk:
         name, model = decided.marker_id, decided.resolved.model
         return full or services.purse.admit(name, decided.billing.kind, model, decided.prompt, decided.settings)
 
-    def _take(self, decided: Draft) -> Reply:
+    def _take(self, decided: Draft, flight: Flight) -> Reply:
         """Create the job, and let it be journalled."""
         me = identify(os.getpid()) if self.services.attached else None
         owner = Identity.model_validate(me) if me else None
@@ -110,12 +112,18 @@ class JobDesk:
             self.services.accounts.keep(record.job_id, decided.account)
         self.services.requests.keep(record.job_id, decided.request.environment)
         self.services.vigil.launched(decided.settings, decided.environment)  # before anything can be told of it
-        answer = ask(self.services.directory.find("jobs"), Submit(record), ASK_S)
+        answer = ask(self.services.directory.find("jobs"), Submit(record), ASK_S, flight.port)
         if isinstance(answer, Refused):
             self.services.accounts.take(record.job_id)
-            if answer.code is not RefusalCode.SUPERVISOR_BUSY:  # nobody knows yet what became of a busy one
+
+            def undo() -> None:
                 self.services.requests.drop(record.job_id)
                 folder.remove()
+
+            if is_unknown(answer):
+                flight.undo = undo
+            else:
+                undo()
             return answer
         self.services.purse.rename(decided.marker_id, record.job_id)
         keep_promise(folder)

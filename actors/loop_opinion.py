@@ -123,7 +123,8 @@ class LoopOpinion:
         if outcome == "open":
             outcome = "dissent" if record.terms.judging == "never" else "undecided"
         view = _View(said, outcome, found.why, answers[found.winner] if found.winner is not None else None)
-        step = next((one for one in reversed(record.steps) if one.role is Role.RULE), None)
+        rulings = (one for one in reversed(record.steps) if one.role is Role.RULE and one.segment == record.segment)
+        step = next(rulings, None)
         if step is not None and step.ended is not None and record.terms.judging != "never":
             self._rule(record, step, view, contract)
         lost = dict(found.unusable)

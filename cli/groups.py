@@ -11,10 +11,8 @@ from . import exit_codes
 from .errors import CliError, SupervisorLostError
 from .following import terminal
 from .looking import Job, named
+from .other_ids import kind_of
 from .reach import Reach
-
-PREFIX = "fanout-"
-"""How the ids of groups begin."""
 
 Group = dict[str, Any]
 """A group object (``state/group_views.py``)."""
@@ -49,7 +47,7 @@ def one_group(reach: Reach, token: str) -> Group:
 
 def either(reach: Reach, token: str) -> tuple[list[Job], Group | None]:
     """Return the one job that a word means, or else the group. Raises CliError where it means neither."""
-    if not token.startswith(PREFIX):
+    if kind_of(token) != "group":
         try:
             return named(reach, (token,)), None
         except CliError as error:
@@ -59,7 +57,7 @@ def either(reach: Reach, token: str) -> tuple[list[Job], Group | None]:
     try:
         return [], fresh(reach, one_group(reach, token))
     except CliError as error:
-        if error.code != "no_such_group" or token.startswith(PREFIX):
+        if error.code != "no_such_group" or kind_of(token) == "group":
             raise
         raise unknown from None
 

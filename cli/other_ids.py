@@ -13,7 +13,10 @@ if TYPE_CHECKING:
 LETTERS = frozenset("abcdefghijklmnopqrstuvwxyz")
 LONGEST = 12
 """Letters before the first dash of such an id, at most."""
-_DATE = 8
+_DATE, _REST = 8, 28
+"""Characters of such an id's date, and of all that follows its first dash."""
+GROUP = "fanout"
+"""What the ids of groups begin with, where the command line makes them."""
 
 
 def kind_of(word: str) -> Literal["job", "loop", "group"]:
@@ -28,7 +31,9 @@ def kind_of(word: str) -> Literal["job", "loop", "group"]:
         return "job"
     if len(date) < _DATE or not (date.isascii() and date.isdecimal()):
         return "job"
-    return "loop" if head == "loop" else "group"
+    if head == "loop":
+        return "loop"
+    return "group" if head == GROUP or len(rest) == _REST else "job"  # a label may be a word and a date
 
 
 def is_other(ids: tuple[str, ...]) -> bool:

@@ -8,6 +8,7 @@ import time
 from typing import Any
 
 from .errors import CliError, NotSentError, SupervisorLostError
+from .other_ids import GROUP
 from .place import CLOEXEC
 from .reach import Reach
 from .submit import agrees
@@ -49,7 +50,7 @@ def submit_group(reach: Reach, request: dict[str, Any], *, dry_run: bool = False
 
 def new_group_id() -> str:
     """Return an id that no group has."""
-    return "fanout-" + time.strftime("%Y%m%d-%H%M%S-", time.gmtime()) + os.urandom(6).hex()
+    return f"{GROUP}-" + time.strftime("%Y%m%d-%H%M%S-", time.gmtime()) + os.urandom(6).hex()
 
 
 def _unconfirmed(error: CliError, group_id: str) -> CliError:

@@ -9,7 +9,7 @@ from ..completing import complete_either
 from ..errors import CliError
 from ..following import cancel as ask
 from ..following import terminal
-from ..groups import PREFIX, Group
+from ..groups import Group
 from ..looking import Job, named
 from ..options import Command, Globals
 from ..other_ids import ask_its_own, is_other, kind_of
@@ -53,7 +53,7 @@ def cancel(context: click.Context, /, ids: tuple[str, ...], now: bool) -> int:
 
 def _meant(reach: Reach, ids: tuple[str, ...]) -> tuple[list[Job], list[Group]]:
     """Return the jobs and the groups that words mean."""
-    if not any(word.startswith(PREFIX) for word in ids):
+    if not any(kind_of(word) == "group" for word in ids):
         try:
             return named(reach, ids), []
         except CliError as error:

@@ -94,7 +94,9 @@ def group_anew(options: Globals, group: Group, flags: dict[str, Any]) -> dict[st
         raise CliError("not_finished", f"{group_id} has not ended", f"osrc fanout wait {group_id}")
     over = [job for job in group["jobs"] if job.get("state") not in _WELL]
     if not over:
-        raise CliError("nothing_asked", f"every member of {group_id} ended well", "osrc retry JOB does one anew")
+        gone = len(group.get("refused") or ()) + int(group["summary"].get("removed") or 0)
+        also = f"; {gone} of it were refused or removed, and can't be asked anew" if gone else ""
+        raise CliError("nothing_asked", f"every job of {group_id} ended well{also}", "osrc retry JOB does one anew")
     members, common = [], {}
     for job in over:
         common = request_anew(options, job, {**flags, "label": None})

@@ -20,6 +20,7 @@ from ..errors import CliError
 from ..following import cancel, read_result, terminal
 from ..looking import Job, named, newest, verdict_due
 from ..options import Globals
+from ..other_ids import kind_of
 from ..reach import Reach
 from ..sessions import listed, live
 from ..submit import job_request, submit
@@ -226,12 +227,12 @@ class Desk:
 
 def is_group(token: str) -> bool:
     """Whether a word is the id of a group."""
-    return token.startswith(groups.PREFIX)
+    return kind_of(token) == "group"
 
 
 def is_loop(token: str) -> bool:
     """Whether a word is the id of a loop."""
-    return token.startswith("loop-")
+    return kind_of(token) == "loop"
 
 
 def task_text(task: str) -> str:

@@ -304,7 +304,20 @@ def _findings(found: list[tuple[dict[str, Any], str | None]]) -> list[dict[str, 
 
 def _plan(plan: Mapping[str, Any]) -> dict[str, Any]:
     """Return what a host says of a plan in one line; what leaves this machine is never left out."""
-    keys = ("lane", "model", "tier", "effort", "verb", "posture", "cwd", "gate", "cost", "disclosure", "notices")
+    keys = (
+        "lane",
+        "model",
+        "tier",
+        "effort",
+        "verb",
+        "posture",
+        "cwd",
+        "gate",
+        "cost",
+        "budget",
+        "disclosure",
+        "notices",
+    )
     return {key: plan.get(key) for key in keys if plan.get(key) not in (None, [], ())}
 
 

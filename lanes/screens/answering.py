@@ -18,7 +18,6 @@ from .model import Menu, Option
 AFFIRMATIVE = ("yes", "allow once", "yes, proceed", "approve", "yes, allow once", "allow", "proceed")
 ALWAYS = ("yes, and", "always allow", "allow always", "allow for this", "yes, allow always")
 NEGATIVE = ("no", "reject", "deny", "cancel", "don't trust", "no, exit")
-_MEANINGS = {"yes": AFFIRMATIVE, "y": AFFIRMATIVE, "always": ALWAYS, "no": NEGATIVE, "n": NEGATIVE}
 KEYS = {
     "up": "\x1b[A",
     "down": "\x1b[B",

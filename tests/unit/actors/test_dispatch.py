@@ -10,6 +10,7 @@ from fakes.lanes import install_fake_lanes, steps
 from fakes.state import names, scratch_home
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from outsourcerer.actors import group_desk, job_desk
 from outsourcerer.actors.assembly import assemble
 from outsourcerer.messages.refusals import RefusalCode, Refused
 from outsourcerer.messages.replies import Accepted, Event, JobViews, Planned, Stopping, StreamEnded, SupervisorState
@@ -256,3 +257,38 @@ def test_quotas_are_set_by_the_words_that_people_use_and_taken_back(desk):
     assert len(desk.one(kind="limits.clear", lane="devin", model="z-ai/glm-5.2").quotas) == 2
     assert desk.one(kind="limits.clear").quotas == ()
     assert desk.one(kind="view.limits").marks == ()
+
+
+FULL = Refused(code=RefusalCode.STATE_FULL, message="the disk is full: nothing was done")
+JOB, GROUP = "20261130-010203-0123456789ab", "fanout-20261130-010203-0123456789ab"
+
+
+@pytest.mark.parametrize("group", [False, True])
+def test_what_is_refused_after_nobody_waited_any_more_leaves_nothing_and_may_be_asked_for_again(
+    desk, monkeypatch, group
+):
+    module, ports = group_desk if group else job_desk, []
+    if group:
+        members = [{"label": label, "task": "hello"} for label in ("a", "b")]
+        request = {"group_id": GROUP, "common": desk.request() | {"task": None}, "members": members}
+        body = {"kind": "fanout.submit", "request": request}
+    else:
+        body = {"kind": "job.submit", "request": desk.request(job_id=JOB)}
+
+    def unanswered(handle, message, timeout_s, port):
+        ports.append(port)
+        return port.wait(0.0)
+
+    with monkeypatch.context() as slow:
+        slow.setattr(module, "ask", unanswered)
+        assert desk.one(**body).code is RefusalCode.SUPERVISOR_BUSY
+    made = set(names(desk.home.jobs_dir))
+    assert len(made) == (2 if group else 1)
+    assert desk.one(**body).code is RefusalCode.SUPERVISOR_BUSY
+    assert set(names(desk.home.jobs_dir)) == made
+    ports[0].set(FULL)
+    taken = desk.one(**body)
+    jobs = [one["job_id"] for one in taken.group["jobs"]] if group else [taken.job_id]
+    assert set(names(desk.home.jobs_dir)) == set(jobs)
+    assert group or jobs == [JOB]
+    assert all(desk.ended(job_id)["state"].startswith("done") for job_id in jobs)

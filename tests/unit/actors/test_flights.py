@@ -7,6 +7,7 @@ from fakes.actors import Barrier
 from outsourcerer.actors.base import Actor, Directory, start
 from outsourcerer.actors.flights import Flights
 from outsourcerer.messages.refusals import RefusalCode, Refused
+from outsourcerer.state.errors import StateError
 
 BUSY = Refused(code=RefusalCode.SUPERVISOR_BUSY, message="no answer yet")
 FULL = Refused(code=RefusalCode.STATE_FULL, message="nothing was done")
@@ -26,38 +27,80 @@ def directory():
     return made
 
 
-def never():
+def late(flight):
+    return flight.port.wait(0.0)
+
+
+def fail():
+    raise OSError("full")
+
+
+def never(flight):
     raise AssertionError("it was taken a second time")
 
 
 def test_one_without_an_answer_is_not_taken_again(directory):
     flights = Flights(directory)
-    assert flights.once("a", lambda: None, lambda: BUSY) is BUSY
+    assert flights.once("a", lambda: None, late).code is RefusalCode.SUPERVISOR_BUSY
     again = flights.once("a", lambda: None, never)
     assert (again.code, flights.is_open("a")) == (RefusalCode.SUPERVISOR_BUSY, True)
-    assert flights.once("b", lambda: None, lambda: "b") == "b"
+    assert flights.once("b", lambda: None, lambda _: "b") == "b"
     assert flights.once("a", lambda: "journalled", never) == "journalled"
+
+
+@pytest.mark.parametrize("answer", ["taken", FULL, BUSY])
+def test_one_that_is_answered_late_is_over_unless_the_answer_says_that_nobody_knows(directory, answer):
+    flights, given, undone = Flights(directory), [], []
+
+    def take(flight):
+        given.append(flight)
+        flight.undo = lambda: undone.append("undone")
+        return late(flight)
+
+    assert flights.once("a", lambda: None, take).code is RefusalCode.SUPERVISOR_BUSY
+    assert flights.is_open("a")
+    given[0].port.set(answer)
+    assert flights.is_open("a") is (answer is BUSY)
+    assert undone == (["undone"] if answer is FULL else [])
+    again = flights.once("a", lambda: None, lambda _: "again")
+    assert again == "again" if answer is not BUSY else again.code is RefusalCode.SUPERVISOR_BUSY
+
+
+def test_what_cannot_be_undone_keeps_nobody_waiting(directory):
+    flights = Flights(directory)
+
+    def take(flight):
+        flight.undo = stuck
+        found = late(flight)
+        flight.port.set(FULL)
+        return found
+
+    def stuck():
+        raise StateError("state_unavailable", "it can't be removed")
+
+    flights.once("a", lambda: None, take)
+    assert flights.once("a", lambda: None, lambda _: "again") == "again"
 
 
 @pytest.mark.parametrize("answer", ["taken", FULL])
 def test_one_that_was_answered_is_over(directory, answer):
     flights = Flights(directory)
-    assert flights.once("a", lambda: None, lambda: answer) == answer
+    assert flights.once("a", lambda: None, lambda _: answer) == answer
     assert not flights.is_open("a")
-    assert flights.once("a", lambda: None, lambda: "again") == "again"
+    assert flights.once("a", lambda: None, lambda _: "again") == "again"
 
 
 def test_one_that_failed_is_over(directory):
     flights = Flights(directory)
     with pytest.raises(OSError, match="full"):
-        flights.once("a", lambda: None, lambda: (_ for _ in ()).throw(OSError("full")))
-    assert flights.once("a", lambda: None, lambda: "again") == "again"
+        flights.once("a", lambda: None, lambda _: fail())
+    assert flights.once("a", lambda: None, lambda _: "again") == "again"
 
 
 def test_two_at_the_same_time_are_one(directory):
     flights, inside, leave, answers = Flights(directory), threading.Event(), threading.Event(), []
 
-    def take():
+    def take(flight):
         inside.set()
         leave.wait(30)
         return "taken"
@@ -73,7 +116,7 @@ def test_two_at_the_same_time_are_one(directory):
 
 def test_what_was_handed_to_one_that_is_gone_may_be_asked_for_again_once_nothing_waits_to_be_written(directory):
     flights, hold = Flights(directory), Barrier()
-    assert flights.once("a", lambda: None, lambda: BUSY) is BUSY
+    assert flights.once("a", lambda: None, late).code is RefusalCode.SUPERVISOR_BUSY
     journal = directory.find("journal")
     journal.tell(hold)
     assert hold.entered.wait(30)
@@ -87,11 +130,11 @@ def test_what_was_handed_to_one_that_is_gone_may_be_asked_for_again_once_nothing
         if not journal.waiting:
             break
         threading.Event().wait(0.001)
-    assert flights.once("a", lambda: None, lambda: "again") == "again"
+    assert flights.once("a", lambda: None, lambda _: "again") == "again"
 
 
 def test_without_a_journal_nobody_knows(directory):
     flights = Flights(directory)
-    assert flights.once("a", lambda: None, lambda: BUSY) is BUSY
+    assert flights.once("a", lambda: None, late).code is RefusalCode.SUPERVISOR_BUSY
     directory.drop(directory.find("journal"))
     assert flights.once("a", lambda: None, never).code is RefusalCode.SUPERVISOR_BUSY

@@ -30,6 +30,7 @@ class Bench:
         self.store = Store.open(self.home.database, now=1.0)
         self.opinion = LoopOpinion(SimpleNamespace(home=self.home))
         self.steps = []
+        self.segment = 0
 
     def answers(self, role, number, text, state="done", **more):
         """One has answered; None: it has failed."""
@@ -66,6 +67,7 @@ class Bench:
             cwd="/w",
             steps=tuple(self.steps),
             accepted_at=1.0,
+            segment=self.segment,
             segment_began=1.0,
         )
 
@@ -145,3 +147,15 @@ def test_a_judge_that_could_not_be_asked_is_named(bench):
     found = bench.verdict()
     assert (found["outcome"], found["hint"]) == ("undecided", "name one")
     assert "the judge was refused: no model is here" in found["why"]
+
+
+def test_a_judge_that_failed_before_a_resume_has_no_say_in_what_is_agreed_after_it(bench):
+    bench.answers(Role.ANSWER, 0, "42")
+    bench.answers(Role.RULE, RULE, None)
+    bench.answers(Role.ANSWER, 1, "The answer is 42.")
+    before = bench.verdict()
+    assert (before["judge"]["job_id"], before["hint"]) == (job_id(RULE), f"osrc logs {job_id(RULE)}")
+    bench.segment = 1
+    after = bench.verdict()
+    assert (after["outcome"], after["answer"], after["judge"], after["hint"]) == ("consensus", "42", None, None)
+    assert "judge" not in after["why"]
