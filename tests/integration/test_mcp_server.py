@@ -205,5 +205,5 @@ def test_a_host_has_several_models_work_and_their_work_judged(home: Supervised) 
     assert (
         json.loads(home.ok("cancel", anew["group_id"], "--now", "--json"))["groups"][0]["group_id"] == anew["group_id"]
     )
-    unknown = home.osrc("explain", "fanout-nothing")
+    unknown = home.osrc("explain", "fanout-20300101")
     assert (unknown.returncode, b"there is no group" in unknown.stderr) == (1, True)
