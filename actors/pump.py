@@ -93,12 +93,13 @@ class Pump:
             tail = self._tails.get(job_id)
             if tail is None:
                 return
-            tail.ends = {}
+            ends: dict[StreamName, int] = {}
             for stream in STREAMS:
                 descriptor = self._open(tail, stream)
                 if descriptor is None:
                     tail.missing = True
-                tail.ends[stream] = os.fstat(descriptor).st_size if descriptor is not None else 0
+                ends[stream] = os.fstat(descriptor).st_size if descriptor is not None else 0
+            tail.ends = ends  # whole or not at all: the thread that reads must not meet half of it
             tail.due = 0.0
             self._condition.notify()
 

@@ -250,3 +250,22 @@ def test_a_pipe_in_place_of_a_log_holds_nobody_up(bench):
     bench.pump.drain("j")
     eventually(bench.drained)
     assert bench.drained().missing
+
+
+def test_a_drain_that_broke_off_leaves_the_reader_no_half_of_an_end(bench, monkeypatch):
+    bench.write("out.log", b"all")
+    bench.follow()
+    eventually(lambda: bench.text() == b"all")
+
+    def fail(_descriptor):
+        raise MemoryError
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "fstat", fail)
+        with pytest.raises(MemoryError):
+            bench.pump.drain("j")
+    bench.write("out.log", b" of it")
+    bench.acknowledge_all()
+    eventually(lambda: bench.text() == b"all of it")
+    bench.pump.drain("j")
+    eventually(bench.drained)
