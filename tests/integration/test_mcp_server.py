@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import subprocess
 import sys
 import tomllib
@@ -129,7 +130,7 @@ def test_without_the_extra_it_says_what_to_install(home: Supervised) -> None:
         [sys.executable, "-c", hidden], input=b"", capture_output=True, env=home.environment(), timeout=240, check=False
     )
     assert (done.returncode, done.stdout) == (1, b"")
-    assert f"{sys.executable} -m pip install '{PACKAGE}'".encode() in done.stderr
+    assert f"{shlex.quote(sys.executable)} -m pip install '{PACKAGE}'".encode() in done.stderr
     assert PACKAGE in tomllib.loads(PYPROJECT.read_text())["project"]["optional-dependencies"]["mcp"]
 
 
