@@ -22,7 +22,6 @@ from ..messages.internal import (
     WorktreeSettled,
 )
 from ..messages.job import ExitStatus, JobRecord
-from ..messages.model_names import canonical
 from ..messages.vocabulary import JobState
 from ..state.job_folder import LAUNCH, ExitRecord, JobFolder
 from ..state.job_machine import Event, JobMachine, Judged, ProcessState
@@ -33,7 +32,7 @@ from .attempt import state_of
 from .base import Actor
 from .job_check import check_in_background
 from .job_cost import reckoned, settle_cost
-from .job_end import answer_of, ended_fact, limit_note, remember_refusal, session_note, verdict_on
+from .job_end import answer_of, checked_outcome, ended_fact, limit_note, remember_refusal, session_note, verdict_on
 from .job_facts import gauges_of
 from .job_guard import breach, compare_tree, sentences
 from .job_hop import Hopping
@@ -229,17 +228,7 @@ class ClosingJob(Actor):
         """Return what the check said of the result, for the choice of models."""
         if self._verified is None:
             return ()
-        record = self.record
-        told = JobOutcome(
-            job_id=record.job_id,
-            outcome="passed" if self._verified else "failed",
-            source="check",
-            task_kind=record.task_kind,
-            project=record.project,
-            lane=record.lane,
-            model=canonical(record.model),
-        )
-        return (told,)
+        return (checked_outcome(self.record, passed=self._verified),)
 
     def _leave(self, ended: JobEnded) -> None:
         self.record = apply(self.record, ended, self.services.clock.now().wall) or self.record

@@ -12,10 +12,11 @@ from ..lanes.markers import without_markers
 from ..lanes.model_truth import line as model_line
 from ..lanes.outcome import Verdict, judge
 from ..lanes.resets import LONGEST_S, parse_reset
-from ..messages.facts import JobEnded
+from ..messages.facts import JobEnded, JobOutcome
 from ..messages.internal import CostSettled
 from ..messages.job import Cost, ExitStatus, JobRecord
 from ..messages.lane_events import FailureKind, MarkerKind, TurnEnded
+from ..messages.model_names import canonical
 from ..messages.vocabulary import JobState, Verb
 from ..state.errors import StateError
 from ..state.home import Home
@@ -132,6 +133,19 @@ def ended_fact(  # noqa: PLR0913  the parts of one fact, three of them by name
         revises=revises,
     )
     return clean_fact(ended)  # a delegate's words are in it, and the job's folder keeps it beside the journal
+
+
+def checked_outcome(record: JobRecord, *, passed: bool) -> JobOutcome:
+    """Return the fact that records what a check says of a job's result, for the choice of models."""
+    return JobOutcome(
+        job_id=record.job_id,
+        outcome="passed" if passed else "failed",
+        source="check",
+        task_kind=record.task_kind,
+        project=record.project,
+        lane=record.lane,
+        model=canonical(record.model),
+    )
 
 
 def session_note(record: JobRecord, verdict: Verdict, lane: Lane | None, evidence: Evidence | None) -> str | None:

@@ -11,11 +11,10 @@ import threading
 from collections.abc import Callable
 from typing import Any, assert_never
 
-from ..messages.facts import Fact, JobOutcome
+from ..messages.facts import Fact
 from ..messages.internal import FactsCommitted
 from ..messages.job import JobRecord
 from ..messages.loop import LoopEnded, LoopRecord, LoopStep, LoopStepBegan, LoopStepEnded, Role, Shape
-from ..messages.model_names import canonical
 from ..state.errors import StateError
 from ..state.files import create_private
 from ..state.ids import new_job_id
@@ -26,6 +25,7 @@ from ..state.reader import Reader
 from .base import Actor, log
 from .check_run import STOP
 from .group_names import JobMoved
+from .job_end import checked_outcome
 from .jobs_asked import Cancel
 from .journal import Append
 from .loop_folder import RECORD, LoopFolder
@@ -266,16 +266,7 @@ class Loop(Actor):
         job = self._job(laps[-1]) if laps else None
         if job is None or (laps[-1].changed and check.state == PASSED and not record.terms.allow_check_edits):
             return []  # a check that the delegate changed says nothing of it
-        told = JobOutcome(
-            job_id=job.job_id,
-            outcome="passed" if check.state == PASSED else "failed",
-            source="check",
-            task_kind=job.task_kind,
-            project=job.project,
-            lane=job.lane,
-            model=canonical(job.model),
-        )
-        return [told]
+        return [checked_outcome(job, passed=check.state == PASSED)]
 
     def _cancel(self, record: LoopRecord) -> None:
         """End the steps that run; a turn's watcher and a check's see the event."""

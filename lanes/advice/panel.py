@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Collection, Sequence
 from fnmatch import fnmatchcase
 
+from ..catalog.listing import VENDOR_OF
 from .candidates import Candidate
 from .score import Scored
 
@@ -26,7 +27,6 @@ _MAKERS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("minimax", ("minimax*",)),
     ("cognition", ("swe-*", "devin*")),
 )
-_MAKER_OF_LANE = {"claude": "anthropic", "codex": "openai", "gemini": "google"}
 _WORDS = re.compile(r"[/:@ ]")
 
 
@@ -37,7 +37,7 @@ def maker_of(model: str | None, lane: str = "") -> str:
     ('zhipu', 'anthropic', 'openai', 'acme')
     """
     if not model:
-        return _MAKER_OF_LANE.get(lane, lane)
+        return VENDOR_OF.get(lane, lane)
     parts = [part for part in _WORDS.split(model.lower().lstrip("~")) if part]
     for part in reversed(parts):
         for maker, globs in _MAKERS:

@@ -20,9 +20,8 @@ from ..model_truth import same
 from ..registry import names as lane_names
 from .aliases import ALIASES, DUAL, LOCAL_PREFIXES, Alias, family_of
 from .asking import Known
+from .listing import VENDOR_OF
 
-_VENDOR = {"claude": "anthropic", "codex": "openai", "gemini": "google"}
-"""Lane of a vendor's own models → how services that have many vendors call the vendor."""
 _SUFFIX = re.compile(r"[\[:][^/]*$")
 _WORD = re.compile(r"[a-z]+")
 _ODD = re.compile(r"[^a-z0-9._:/@~+*\-\[\]]|^\[")
@@ -49,7 +48,7 @@ def denied(rules: Sequence[str], lane: str, model: str | None, known: Known = _N
     ``model`` None is the lane's own default: then only lanes of one vendor's models are judged (``undecided``).
     """
     if model is None:
-        return undecided(rules, lane, known) if lane in _VENDOR else None
+        return undecided(rules, lane, known) if lane in VENDOR_OF else None
     names = _names(lane, model, known)
     may_be = [one for one in _ids(known) if same(model, one) and _same_edition(model, one)]
     for rule in rules:
@@ -70,7 +69,7 @@ def undecided(rules: Sequence[str], lane: str, known: Known = _NOTHING) -> Denie
     """Return the first rule that the own default of a lane may break, where nobody knows what that default is."""
     for rule in rules:
         word = _for_lane(rule, lane)
-        if word is not None and (lane not in _VENDOR or _of_vendor(word, lane, known)):
+        if word is not None and (lane not in VENDOR_OF or _of_vendor(word, lane, known)):
             return Denied(rule, f"{lane} takes a model that is not known here where none is named", known=False)
     return None
 
@@ -140,7 +139,7 @@ def _names(lane: str, model: str, known: Known) -> list[str]:
     name = model.lower()
     words = [alias for alias, row in (*known.own.items(), *ALIASES.items()) if row.model.lower() == name]
     both = next(((dual.devin, dual.openrouter) for dual in DUAL.values() if name in (dual.devin, dual.openrouter)), ())
-    vendor = _VENDOR.get(family_of(_bare(name)) or lane)
+    vendor = VENDOR_OF.get(family_of(_bare(name)) or lane)
     prefixed = [f"{vendor}/{_bare(name)}"] if vendor is not None else []
     plain = _SUFFIX.sub("", name)
     found = [name, _bare(name), plain, _bare(plain), *(word.lower() for word in words), *both, *prefixed]
@@ -177,7 +176,7 @@ def _may_become(model: str, form: str) -> bool:
     word, family = _bare(model.lower()), family_of(_bare(model))
     if family is None or family_of(_bare(form)) != family or any(sign.isdigit() for sign in word):
         return False
-    told = set(_TOKEN.findall(_bare(form))) - {family, _VENDOR[family]}
+    told = set(_TOKEN.findall(_bare(form))) - {family, VENDOR_OF[family]}
     return all(one.isdigit() or one in _TOKEN.findall(word) for one in told)
 
 
