@@ -19,6 +19,7 @@ from ..state.loops_reader import live_loops, loop
 from ..state.reader import Reader
 from ..state.restart_budget import RestartBudget
 from .base import Handle, Query, ReplyPort, log, start
+from .excuses import Excuses
 from .group_names import JobMoved
 from .job_desk import JobDesk
 from .journal import Append
@@ -49,7 +50,7 @@ class Loops(Supervisor):
         sessions: SessionDesk,
         **common: Any,  # noqa: ANN401 - the base class's
     ) -> None:
-        super().__init__(clock=services.clock, budget=RestartBudget(20, 60.0), **common)
+        super().__init__(clock=services.clock, budget=RestartBudget(20, 60.0), excuses=Excuses(), **common)
         self.services = services
         self._work = LoopWork(services, desk, LoopSessions(services, sessions))
         self._epoch = next(services.epochs)
