@@ -76,7 +76,8 @@ class Reader:
     def resolve(self, token: str) -> list[Record]:
         """Return the jobs a person may mean: the full id; else that label, newest first; else that id prefix.
 
-        Of jobs with that label of which one does another anew, or goes on with it, the newest is meant. At most ``CANDIDATES``; empty when there is none.
+        Of jobs with that label of which one does another anew, or goes on with it, the newest is meant.
+        At most ``CANDIDATES``; empty when there is none.
         """
         if not token or not token.isprintable():
             return []

@@ -483,7 +483,9 @@ def test_a_dry_run_of_a_second_opinion_asks_nobody(gateway: FakeGateway, monkeyp
     planned = {"kind": "loop_planned", "steps": steps}
     monkeypatch.setattr(Reach, "request", lambda _self, body: bodies.append(body) or planned)
     found = call("second_opinion", question="What?", models=["a", "b"], dry_run=True)
-    assert found == {"steps": [{"step": "answer a", "plan": {"lane": "fake", "gate": "open", "disclosure": ["goes out"]}}]}
+    assert found == {
+        "steps": [{"step": "answer a", "plan": {"lane": "fake", "gate": "open", "disclosure": ["goes out"]}}]
+    }
     assert [(body["kind"], body["dry_run"]) for body in bodies] == [("loop.start", True)]
     assert call("status")["errands"] == []
 

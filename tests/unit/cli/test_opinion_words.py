@@ -52,7 +52,10 @@ PLAN = {"lane": "oracle", "model": "a", "posture": "READ-ONLY", "cost": "plan", 
 def test_a_dry_run_asks_nobody(tmp_path, monkeypatch, capsys, words, said):
     monkeypatch.setenv("OSRC_HOME", str(tmp_path / "home"))
     monkeypatch.chdir(tmp_path)
-    planned = {"kind": "loop_planned", "steps": [{"step": "answer a", "plan": PLAN}, {"step": "answer b", "plan": PLAN}]}
+    planned = {
+        "kind": "loop_planned",
+        "steps": [{"step": "answer a", "plan": PLAN}, {"step": "answer b", "plan": PLAN}],
+    }
     with FakeGateway(tmp_path / "home") as gateway:
         bodies = []
         monkeypatch.setattr(Reach, "request", lambda _self, body: bodies.append(body) or planned)
