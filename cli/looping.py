@@ -81,8 +81,9 @@ def show_planned(options: Globals, reply: dict[str, Any], *notes: str) -> int:
         if leaves:
             say(leaves)
     if not options.quiet:
-        for note in notes:
-            say(f"note: {note}")
+        said = (str(text) for one in steps for text in one["plan"].get("notices") or ())
+        for note in dict.fromkeys((*said, *notes)):
+            say(f"note: {one_line(note, 400)}")
     if options.json:
         answer_json({"steps": steps})
     else:
