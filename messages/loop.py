@@ -12,7 +12,7 @@ from .job import Identity, JobId, JobRequest, Label, LaneName, ModelName
 from .session import SessionId
 from .vocabulary import Verb
 
-LOOP_ID_PATTERN = r"^loop-\d{8}-\d{6}-[0-9a-f]{12}$"
+LOOP_ID_PATTERN = r"^loop-[0-9]{8}-[0-9]{6}-[0-9a-f]{12}$"
 """``loop-YYYYmmdd-HHMMSS-xxxxxxxxxxxx``: as a job's id."""
 
 LoopId = Annotated[str, StringConstraints(pattern=LOOP_ID_PATTERN)]

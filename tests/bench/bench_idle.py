@@ -39,6 +39,8 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=200)
     given = parser.parse_args()
     with bench_home(OSRC_MAX_JOBS=str(given.jobs), OSRC_IDLE_EXIT="0") as home:
+        home.start()
+        home.osrc("supervisor", "stop")  # from now on all is compiled, as in an installation
         supervisor = psutil.Process(home.start())
         home.osrc("status")
         time.sleep(2)
