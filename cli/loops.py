@@ -7,6 +7,8 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from ..messages.entity_ids import LOOP
+from ..state.ids import new_job_id
 from . import exit_codes
 from .errors import CliError, NotSentError, SupervisorLostError
 from .place import CLOEXEC
@@ -89,7 +91,7 @@ def start(reach: Reach, request: dict[str, Any], *, dry_run: bool) -> dict[str, 
     The loop's id is chosen here: a supervisor that went away before it answered is followed by another one, which
     makes no second loop of what was taken.
     """
-    request["loop_id"] = "loop-" + time.strftime("%Y%m%d-%H%M%S-", time.gmtime()) + os.urandom(6).hex()
+    request["loop_id"] = LOOP + new_job_id(time.time(), os.urandom(6))
     reach.channel()  # it makes the state home
     spooled = _spool(reach.root, request["common"])
     try:

@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from ..state.ids import new_job_id
 from .errors import CliError, NotSentError, SupervisorLostError, UnconfirmedError
 from .options import Globals
 from .place import CLOEXEC, current_folder, sendable_folder
@@ -157,7 +158,7 @@ def submit(reach: Reach, request: dict[str, Any], *, dry_run: bool = False) -> R
     """
     task = request["task"]
     if not dry_run:
-        request["job_id"] = time.strftime("%Y%m%d-%H%M%S-", time.gmtime()) + os.urandom(6).hex()
+        request["job_id"] = new_job_id(time.time(), os.urandom(6))
     unsure = False
     for attempt in range(_ATTEMPTS):
         try:

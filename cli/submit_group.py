@@ -7,8 +7,9 @@ import os
 import time
 from typing import Any
 
+from ..messages.entity_ids import GROUP
+from ..state.ids import new_job_id
 from .errors import CliError, NotSentError, SupervisorLostError
-from .other_ids import GROUP
 from .place import CLOEXEC
 from .reach import Reach
 from .submit import agrees
@@ -50,7 +51,7 @@ def submit_group(reach: Reach, request: dict[str, Any], *, dry_run: bool = False
 
 def new_group_id() -> str:
     """Return an id that no group has."""
-    return f"{GROUP}-" + time.strftime("%Y%m%d-%H%M%S-", time.gmtime()) + os.urandom(6).hex()
+    return GROUP + new_job_id(time.time(), os.urandom(6))
 
 
 def _unconfirmed(error: CliError, group_id: str) -> CliError:
