@@ -72,6 +72,7 @@ KNOWN = {
     "actors/secrets.py": GUARDED,
     "actors/shim.py": "forks shims; of it plain_shim.py uses what is everywhere",
     "actors/signals.py": GUARDED,
+    "actors/socket_place.py": "for local sockets",
     "actors/tmux.py": GUARDED,
     "actors/transports/child.py": "AttributeError is caught",
     "actors/transports/pty_posix.py": POSIX_ONLY,
