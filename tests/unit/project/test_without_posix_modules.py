@@ -65,7 +65,6 @@ KNOWN = {
     "actors/lane_book.py": GUARDED,
     "actors/model_book.py": GUARDED,
     "actors/notices.py": "named pipes; whoever makes one without is told by AttributeError, and heeds it",
-    "actors/plain_keeper.py": GUARDED,
     "actors/plain_shim.py": GUARDED,
     "actors/rehearsal_turn.py": GUARDED,
     "actors/scope_scan.py": GUARDED,
