@@ -9,7 +9,7 @@ file that ``--usage-output-file`` names, written at the end, also after a failur
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from ...messages.job import ExitStatus
@@ -86,7 +86,7 @@ class CopilotParser(JsonLinesParser):
         self._calls: dict[str, str] = {}
         self._failure: Mapping[str, Any] = {}
         self._error: Mapping[str, Any] = {}
-        self._read: dict[str, Callable[[Mapping[str, Any], list[LaneEvent]], None]] = {
+        self._read = {
             "assistant.turn_start": self._turn,
             "assistant.message_delta": self._piece,
             "assistant.message": self._message,

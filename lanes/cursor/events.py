@@ -7,12 +7,11 @@ with another code than 0 and says why on stderr.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from ...messages.job import ExitStatus, TokenUsage
 from ...messages.lane_events import (
-    ConversationStarted,
     FailureKind,
     LaneEvent,
     ModelObserved,
@@ -55,12 +54,12 @@ class CursorParser(JsonLinesParser):
     """Reads stream-json; the result line's text is the answer."""
 
     types = frozenset({b"system", b"user", b"assistant", b"thinking", b"tool_call", b"result"})
+    conversation_key = "session_id"
 
     def __init__(self) -> None:
         """Start before the first line."""
         super().__init__()
-        self._conversation: str | None = None
-        self._read: dict[str, Callable[[Mapping[str, Any], list[LaneEvent]], None]] = {
+        self._read = {
             "system": self._system,
             "user": self._user,
             "assistant": self._assistant,
@@ -68,19 +67,6 @@ class CursorParser(JsonLinesParser):
             "tool_call": self._tool_call,
             "result": self._result,
         }
-
-    def on_object(self, item: Mapping[str, Any], events: list[LaneEvent]) -> bool:
-        """Append the events of one line."""
-        kind = item.get("type")
-        read = self._read.get(kind) if isinstance(kind, str) else None
-        if read is None:
-            return False
-        conversation = as_word(item.get("session_id"))
-        if conversation and conversation != self._conversation:
-            self._conversation = conversation
-            events.append(ConversationStarted(conversation=conversation))
-        read(item, events)
-        return True
 
     def on_long_line(self, line: LongLine, events: list[LaneEvent]) -> bool:
         """Take an over-long tool call (a written file) as a sign of life; a result of that length keeps its word."""

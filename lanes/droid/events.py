@@ -7,12 +7,11 @@ Final is ``completion``, or an ``error`` line from the source ``cli``: the ``err
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from ...messages.job import ExitStatus, TokenUsage
 from ...messages.lane_events import (
-    ConversationStarted,
     FailureKind,
     LaneEvent,
     ModelObserved,
@@ -57,14 +56,14 @@ class DroidParser(JsonLinesParser):
     """Reads the JSON lines; the completion carries the answer and the turn's usage."""
 
     types = frozenset({b"system", b"message", b"tool_call", b"tool_result", b"completion", b"error", b"result"})
+    conversation_key = "session_id"
 
     def __init__(self) -> None:
         """Start before the first line."""
         super().__init__()
-        self._conversation: str | None = None
         self._calls: dict[str, str] = {}
         self._error: str | None = None
-        self._read: dict[str, Callable[[Mapping[str, Any], list[LaneEvent]], None]] = {
+        self._read = {
             "system": self._system,
             "message": self._message,
             "tool_call": self._tool,
@@ -73,19 +72,6 @@ class DroidParser(JsonLinesParser):
             "error": self._failed,
             "result": self._result,
         }
-
-    def on_object(self, item: Mapping[str, Any], events: list[LaneEvent]) -> bool:
-        """Append the events of one line."""
-        kind = item.get("type")
-        read = self._read.get(kind) if isinstance(kind, str) else None
-        if read is None:
-            return False
-        conversation = as_word(item.get("session_id"))
-        if conversation and conversation != self._conversation:
-            self._conversation = conversation
-            events.append(ConversationStarted(conversation=conversation))
-        read(item, events)
-        return True
 
     def on_long_line(self, line: LongLine, events: list[LaneEvent]) -> bool:
         """Take what a line over the cap shows at its start: its kind."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
@@ -80,7 +80,7 @@ class GeminiCliParser(JsonLinesParser):
         self._fresh = True
         self._calls: dict[str, str] = {}
         self._complaint: str | None = None
-        self._read: dict[str, Callable[[Mapping[str, Any], list[LaneEvent]], None]] = {
+        self._read = {
             "init": self._init,
             "message": self._message,
             "tool_use": self._tool,
@@ -88,15 +88,6 @@ class GeminiCliParser(JsonLinesParser):
             "error": self._error,
             "result": self._result,
         }
-
-    def on_object(self, item: Mapping[str, Any], events: list[LaneEvent]) -> bool:
-        """Append the events of one line."""
-        kind = item.get("type")
-        read = self._read.get(kind) if isinstance(kind, str) else None
-        if read is None:
-            return False
-        read(item, events)
-        return True
 
     def on_long_line(self, line: LongLine, events: list[LaneEvent]) -> bool:
         """Take an over-long line as a sign of life; the result line is never that long."""

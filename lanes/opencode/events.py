@@ -8,12 +8,11 @@ question that nobody can answer ends the run with exit code 0: only stderr tells
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from ...messages.job import ExitStatus, TokenUsage
 from ...messages.lane_events import (
-    ConversationStarted,
     FailureKind,
     LaneEvent,
     Retrying,
@@ -73,12 +72,12 @@ class OpenCodeParser(JsonLinesParser):
     """Reads the JSON lines; the last text is the answer."""
 
     types = frozenset({b"step_start", b"text", b"reasoning", b"tool_use", b"step_finish", b"error"})
+    conversation_key = "sessionID"
     error_needles = (REJECTED, NO_AGENT, STREAM_ERROR.encode())
 
     def __init__(self) -> None:
         """Start before the first line."""
         super().__init__()
-        self._conversation: str | None = None
         self._answer: str | None = None
         self._usage = TokenUsage()
         self._cash = 0.0
@@ -86,7 +85,7 @@ class OpenCodeParser(JsonLinesParser):
         self._rejected: str | None = None
         self._misled: str | None = None
         self._refused: str | None = None
-        self._read: dict[str, Callable[[Mapping[str, Any], list[LaneEvent]], None]] = {
+        self._read = {
             "step_start": self._step,
             "text": self._text,
             "reasoning": self._thought,
@@ -94,19 +93,6 @@ class OpenCodeParser(JsonLinesParser):
             "step_finish": self._step_end,
             "error": self._failed,
         }
-
-    def on_object(self, item: Mapping[str, Any], events: list[LaneEvent]) -> bool:
-        """Append the events of one line."""
-        kind = item.get("type")
-        read = self._read.get(kind) if isinstance(kind, str) else None
-        if read is None:
-            return False
-        conversation = as_word(item.get("sessionID"))
-        if conversation and conversation != self._conversation:
-            self._conversation = conversation
-            events.append(ConversationStarted(conversation=conversation))
-        read(item, events)
-        return True
 
     def on_long_line(self, line: LongLine, events: list[LaneEvent]) -> bool:
         """Take an over-long part as a sign of life; the end of a step is never that long."""

@@ -7,7 +7,7 @@ so an error is final at ``auto_retry_end``, or when the output ends.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from ...messages.job import ExitStatus
@@ -77,6 +77,7 @@ class PiParser(JsonLinesParser):
         | {b"tool_execution_end", b"auto_retry_start", b"auto_retry_end"}
         | {kind.encode() for kind in _SILENT}
     )
+    silent = _SILENT
 
     def __init__(self) -> None:
         """Start before the first line."""
@@ -87,7 +88,7 @@ class PiParser(JsonLinesParser):
         self._note: str | None = None
         self._model: str | None = None
         self._ledger = Ledger()
-        self._read: dict[str, Callable[[Mapping[str, Any], list[LaneEvent]], None]] = {
+        self._read = {
             "session": self._session,
             "agent_start": self._started,
             "agent_end": self._ended,
@@ -98,16 +99,6 @@ class PiParser(JsonLinesParser):
             "auto_retry_start": self._retry,
             "auto_retry_end": self._retried,
         }
-
-    def on_object(self, item: Mapping[str, Any], events: list[LaneEvent]) -> bool:
-        """Append the events of one line."""
-        kind = item.get("type")
-        if not isinstance(kind, str):
-            return False
-        if (read := self._read.get(kind)) is None:
-            return kind in _SILENT
-        read(item, events)
-        return True
 
     def on_long_line(self, line: LongLine, events: list[LaneEvent]) -> bool:
         """Take what a line over the cap shows at its ends: its kind, and how a message stopped.

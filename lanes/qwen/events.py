@@ -8,12 +8,11 @@ keeps refusing is retried for hours. The status of a retry is told on stderr alo
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from ...messages.job import ExitStatus, TokenUsage
 from ...messages.lane_events import (
-    ConversationStarted,
     Denied,
     FailureKind,
     LaneEvent,
@@ -71,37 +70,24 @@ class QwenParser(JsonLinesParser):
     """Reads the JSON lines of one headless run."""
 
     types = frozenset({b"system", b"assistant", b"user", b"result", b"stream_event"})
+    conversation_key = "session_id"
     error_needles = (b"Retrying in ",)
 
     def __init__(self) -> None:
         """Start before the first line."""
         super().__init__()
-        self._conversation: str | None = None
         self._model: str | None = None
         self._calls: dict[str, str] = {}
         self._denied: dict[str, None] = {}
         self._attempt = 0
         self._refusal: str | None = None
-        self._read: dict[str, Callable[[Mapping[str, Any], list[LaneEvent]], None]] = {
+        self._read = {
             "system": self._system,
             "assistant": self._assistant,
             "user": self._user,
             "result": self._result,
             "stream_event": self._piece,
         }
-
-    def on_object(self, item: Mapping[str, Any], events: list[LaneEvent]) -> bool:
-        """Append the events of one line."""
-        kind = item.get("type")
-        read = self._read.get(kind) if isinstance(kind, str) else None
-        if read is None:
-            return False
-        conversation = as_word(item.get("session_id"))
-        if conversation and conversation != self._conversation:
-            self._conversation = conversation
-            events.append(ConversationStarted(conversation=conversation))
-        read(item, events)
-        return True
 
     def on_long_line(self, line: LongLine, events: list[LaneEvent]) -> bool:
         """Take what a line over the cap shows at its start: its kind, and of a result how it went."""

@@ -6,12 +6,11 @@ Final is the ``result`` line, and ``is_error`` in it decides, never ``subtype`` 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from ....messages.job import ExitStatus, TokenUsage
 from ....messages.lane_events import (
-    ConversationStarted,
     Denied,
     FailureKind,
     GenerationNamed,
@@ -62,18 +61,19 @@ class ClaudeParser(JsonLinesParser):
         {b"system", b"assistant", b"user", b"result", b"rate_limit_event", b"stream_event"}
         | {kind.encode() for kind in _SILENT}
     )
+    silent = _SILENT
+    conversation_key = "session_id"
 
     def __init__(self) -> None:
         """Start before the first line."""
         super().__init__()
         self._model: str | None = None
-        self._conversation: str | None = None
         self._generation: str | None = None
         self._meter = Meter()
         self._calls: dict[str, str] = {}
         self._denied: dict[str, None] = {}
         self._limit_ends: float | None = None
-        self._read: dict[str, Callable[[Mapping[str, Any], list[LaneEvent]], None]] = {
+        self._read = {
             "assistant": self._assistant,
             "user": self._user,
             "result": self._result,
@@ -83,17 +83,10 @@ class ClaudeParser(JsonLinesParser):
 
     def on_object(self, item: Mapping[str, Any], events: list[LaneEvent]) -> bool:
         """Append the events of one line."""
-        kind = item.get("type")
-        if not isinstance(kind, str):
-            return False
-        if kind == "system":
+        if item.get("type") == "system":
             self._system(item, events)
-        elif kind in self._read:
-            self._named(item, events)
-            self._read[kind](item, events)
-        else:
-            return kind in _SILENT
-        return True
+            return True
+        return super().on_object(item, events)
 
     def on_long_line(self, line: LongLine, events: list[LaneEvent]) -> bool:
         """Take what a line over the cap shows at its ends: its kind, and of a result how it went."""
@@ -120,12 +113,6 @@ class ClaudeParser(JsonLinesParser):
         message = tail or "Claude Code ended without its result line"
         return TurnEnded(ok=False, failure=kind, message=clip(message, MESSAGE_CHARS), synthetic=True)
 
-    def _named(self, item: Mapping[str, Any], events: list[LaneEvent]) -> None:
-        conversation = as_word(item.get("session_id"))
-        if conversation and conversation != self._conversation:
-            self._conversation = conversation
-            events.append(ConversationStarted(conversation=conversation))
-
     def _observe(self, model: str | None, events: list[LaneEvent]) -> None:
         if model and model not in (self._model, SYNTHETIC_MODEL):
             self._model = model
@@ -135,7 +122,7 @@ class ClaudeParser(JsonLinesParser):
         subtype = item.get("subtype")
         if subtype == "init":
             self.begin_turn()
-            self._named(item, events)
+            self.name_conversation(item, events)
             if (model := as_word(item.get("model"))) and model != self._model:
                 events.append(ModelObserved(model=model, announced=True))
         elif subtype == "api_retry":

@@ -8,7 +8,7 @@ Models in code mode print the same shapes.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from ....messages.job import ExitStatus, TokenUsage
@@ -85,7 +85,7 @@ class CodexParser(JsonLinesParser):
         self._last_error: str | None = None
         self._asleep = False
         self._started: dict[str, None] = {}
-        self._read: dict[str, Callable[[Mapping[str, Any], list[LaneEvent]], None]] = {
+        self._read = {
             "thread.started": self._thread,
             "turn.started": self._turn,
             "turn.completed": self._completed,
@@ -95,15 +95,6 @@ class CodexParser(JsonLinesParser):
             "item.completed": self._item_completed,
             "error": self._error,
         }
-
-    def on_object(self, item: Mapping[str, Any], events: list[LaneEvent]) -> bool:
-        """Append the events of one line."""
-        kind = item.get("type")
-        read = self._read.get(kind) if isinstance(kind, str) else None
-        if read is None:
-            return False
-        read(item, events)
-        return True
 
     def on_long_line(self, line: LongLine, events: list[LaneEvent]) -> bool:
         """Take an over-long item as a sign of life; final events are never that long."""
