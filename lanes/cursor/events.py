@@ -17,7 +17,6 @@ from ...messages.lane_events import (
     ModelObserved,
     Spoke,
     Thought,
-    ToolCalled,
     ToolFinished,
     ToolKind,
     TurnEnded,
@@ -27,10 +26,10 @@ from .. import failures
 from ..framing import LongLine
 from ..jsonl import JsonLinesParser
 from ..text import ending_kind
+from ..tool_calls import tool_called
 from ..values import (
     EXCERPT_CHARS,
     MESSAGE_CHARS,
-    TARGET_CHARS,
     as_count,
     as_list,
     as_object,
@@ -112,9 +111,7 @@ class CursorParser(JsonLinesParser):
         self.begin_turn()
         name, body = _tool(as_object(item.get("tool_call")))
         if item.get("subtype") == "started":
-            arguments = as_object(body.get("args"))
-            target = next((word for key in _TARGETS if (word := as_word(arguments.get(key), TARGET_CHARS))), None)
-            events.append(ToolCalled(tool=TOOLS.get(name, ToolKind.OTHER), name=name, target=target))
+            events.append(tool_called(name, body.get("args"), TOOLS, _TARGETS))
         elif item.get("subtype") == "completed":
             events.append(_finished(name, as_object(body.get("result"))))
 

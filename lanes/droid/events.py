@@ -17,7 +17,6 @@ from ...messages.lane_events import (
     ModelObserved,
     Spoke,
     Thought,
-    ToolCalled,
     ToolFinished,
     ToolKind,
     TurnEnded,
@@ -27,10 +26,10 @@ from .. import failures
 from ..framing import LongLine
 from ..jsonl import JsonLinesParser
 from ..text import ending_kind
+from ..tool_calls import keep_call, tool_called
 from ..values import (
     EXCERPT_CHARS,
     MESSAGE_CHARS,
-    TARGET_CHARS,
     as_count,
     as_object,
     as_text,
@@ -49,7 +48,6 @@ REFUSALS = ("is not permitted in this exec session", "insufficient permission to
 """Words of a tool's error that mean "not permitted", as opposed to "did not work"."""
 
 NOT_STARTED = ("unsupported reasoning effort", "error: unknown option")
-_KEPT_IDS = 256
 
 
 class DroidParser(JsonLinesParser):
@@ -110,14 +108,8 @@ class DroidParser(JsonLinesParser):
     def _tool(self, item: Mapping[str, Any], events: list[LaneEvent]) -> None:
         self.begin_turn()
         name = as_word(item.get("toolName")) or as_word(item.get("toolId")) or "tool"
-        call = as_word(item.get("id"))
-        if call is not None:
-            self._calls[call] = name
-            if len(self._calls) > _KEPT_IDS:
-                del self._calls[next(iter(self._calls))]
-        arguments = as_object(item.get("parameters"))
-        target = next((word for key in _TARGETS if (word := as_word(arguments.get(key), TARGET_CHARS))), None)
-        events.append(ToolCalled(tool=TOOLS.get(name, ToolKind.OTHER), name=name, target=target))
+        keep_call(self._calls, as_word(item.get("id")), name)
+        events.append(tool_called(name, item.get("parameters"), TOOLS, _TARGETS))
 
     def _tool_result(self, item: Mapping[str, Any], events: list[LaneEvent]) -> None:
         failed = item.get("isError") is True

@@ -18,7 +18,6 @@ from ...messages.lane_events import (
     Retrying,
     Spoke,
     Thought,
-    ToolCalled,
     ToolFinished,
     ToolKind,
     TurnEnded,
@@ -28,10 +27,10 @@ from .. import failures
 from ..framing import LongLine
 from ..jsonl import JsonLinesParser
 from ..text import ending_kind
+from ..tool_calls import tool_called
 from ..values import (
     EXCERPT_CHARS,
     MESSAGE_CHARS,
-    TARGET_CHARS,
     as_count,
     as_number,
     as_object,
@@ -168,9 +167,7 @@ class OpenCodeParser(JsonLinesParser):
         part = as_object(item.get("part"))
         state = as_object(part.get("state"))
         name = as_word(part.get("tool")) or "tool"
-        arguments = as_object(state.get("input"))
-        target = next((word for key in _TARGETS if (word := as_word(arguments.get(key), TARGET_CHARS))), None)
-        events.append(ToolCalled(tool=TOOLS.get(name, ToolKind.OTHER), name=name, target=target))
+        events.append(tool_called(name, state.get("input"), TOOLS, _TARGETS))
         code = as_count(as_object(state.get("metadata")).get("exit"))
         failed = state.get("status") == "error" or code not in (0, None)
         said = as_text(state.get("error") if state.get("status") == "error" else state.get("output"), 4 * EXCERPT_CHARS)

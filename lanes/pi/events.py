@@ -19,19 +19,17 @@ from ...messages.lane_events import (
     Retrying,
     Spoke,
     Thought,
-    ToolCalled,
     ToolFinished,
-    ToolKind,
     TurnEnded,
 )
 from .. import failures
 from ..framing import LongLine
 from ..jsonl import JsonLinesParser
 from ..text import ending_kind
+from ..tool_calls import tool_called
 from ..values import (
     EXCERPT_CHARS,
     MESSAGE_CHARS,
-    TARGET_CHARS,
     as_count,
     as_list,
     as_number,
@@ -41,14 +39,8 @@ from ..values import (
     clip,
 )
 from ..vehicles.pi_cli.phrases import ERRORS
+from ..vehicles.pi_cli.tools import TARGETS, TOOLS
 from .usage import Ledger
-
-TOOLS: Mapping[str, ToolKind] = {
-    **dict.fromkeys(("read", "grep", "find", "ls"), ToolKind.READ),
-    **dict.fromkeys(("write", "edit"), ToolKind.WRITE),
-    "bash": ToolKind.EXECUTE,
-}
-_TARGETS = ("path", "command", "pattern", "url", "query")
 
 STOPS: Mapping[str, FailureKind] = {
     "aborted": FailureKind.INTERRUPTED,
@@ -183,9 +175,7 @@ class PiParser(JsonLinesParser):
 
     def _tool(self, item: Mapping[str, Any], events: list[LaneEvent]) -> None:
         name = as_word(item.get("toolName")) or "tool"
-        arguments = as_object(item.get("args"))
-        target = next((word for key in _TARGETS if (word := as_word(arguments.get(key), TARGET_CHARS))), None)
-        events.append(ToolCalled(tool=TOOLS.get(name, ToolKind.OTHER), name=name, target=target))
+        events.append(tool_called(name, item.get("args"), TOOLS, TARGETS))
 
     def _tool_result(self, item: Mapping[str, Any], events: list[LaneEvent]) -> None:
         name = as_word(item.get("toolName"))

@@ -20,7 +20,6 @@ from ...messages.lane_events import (
     Retrying,
     Spoke,
     Thought,
-    ToolCalled,
     ToolFinished,
     ToolKind,
     TurnEnded,
@@ -30,10 +29,10 @@ from .. import failures
 from ..framing import LongLine
 from ..jsonl import JsonLinesParser
 from ..text import ending_kind
+from ..tool_calls import keep_call, tool_called
 from ..values import (
     EXCERPT_CHARS,
     MESSAGE_CHARS,
-    TARGET_CHARS,
     as_count,
     as_list,
     as_number,
@@ -63,7 +62,6 @@ CHATTER = ("Ripgrep not available", "Warning: running headless with --yolo", "Re
 """Starts of stderr lines that say nothing about how the turn went."""
 
 _RETRY = re.compile(r"Retrying in (\d{1,6})s \(attempt (\d{1,3})/\d{1,3}\): (.{0,2000})")
-_KEPT_IDS = 256
 
 
 class QwenParser(JsonLinesParser):
@@ -180,13 +178,8 @@ class QwenParser(JsonLinesParser):
 
     def _tool(self, block: Mapping[str, Any], events: list[LaneEvent]) -> None:
         name = as_word(block.get("name")) or "tool"
-        if (call := as_word(block.get("id"))) is not None:
-            self._calls[call] = name
-            if len(self._calls) > _KEPT_IDS:
-                del self._calls[next(iter(self._calls))]
-        arguments = as_object(block.get("input"))
-        target = next((word for key in _TARGETS if (word := as_word(arguments.get(key), TARGET_CHARS))), None)
-        events.append(ToolCalled(tool=TOOLS.get(name, ToolKind.OTHER), name=name, target=target))
+        keep_call(self._calls, as_word(block.get("id")), name)
+        events.append(tool_called(name, block.get("input"), TOOLS, _TARGETS))
 
     def _user(self, item: Mapping[str, Any], events: list[LaneEvent]) -> None:
         for entry in as_list(as_object(item.get("message")).get("content")):
@@ -201,9 +194,7 @@ class QwenParser(JsonLinesParser):
         said = _plain(block.get("content"))
         denied = failed and said is not None and any(words in said for words in REFUSALS)
         if denied:
-            self._denied[call] = None
-            if len(self._denied) > _KEPT_IDS:
-                del self._denied[next(iter(self._denied))]
+            keep_call(self._denied, call, None)
         excerpt = clip(said, EXCERPT_CHARS) if said and failed else None
         events.append(ToolFinished(name=self._calls.pop(call, None), ok=not failed, denied=denied, excerpt=excerpt))
 

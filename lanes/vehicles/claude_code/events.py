@@ -21,9 +21,7 @@ from ....messages.lane_events import (
     Retrying,
     Spoke,
     Thought,
-    ToolCalled,
     ToolFinished,
-    ToolKind,
     TurnEnded,
     UsageReported,
 )
@@ -31,10 +29,10 @@ from ... import failures
 from ...framing import LongLine
 from ...jsonl import JsonLinesParser
 from ...text import ending_kind
+from ...tool_calls import keep_call, tool_called
 from ...values import (
     EXCERPT_CHARS,
     MESSAGE_CHARS,
-    TARGET_CHARS,
     as_count,
     as_list,
     as_number,
@@ -48,7 +46,6 @@ from .phrases import CONNECTION
 from .tools import REFUSALS, TARGETS, TOOLS
 
 SYNTHETIC_MODEL = "<synthetic>"
-_KEPT_IDS = 256
 _GENERATION = "gen-"
 """How the message ids of OpenRouter's answers start; Anthropic's start with ``msg_``."""
 _SILENT = frozenset({"keep_alive", "control_request", "control_response", "control_cancel_request", "tool_progress"})
@@ -145,13 +142,12 @@ class ClaudeParser(JsonLinesParser):
         """Note a refusal; the tool's own result, which follows, reports it if the call is known."""
         call = as_word(item.get("tool_use_id"))
         if call is not None and call in self._calls:
-            self._denied[call] = None
+            keep_call(self._denied, call, None)
         elif call is None or call not in self._denied:
             self._deny(call, as_word(item.get("tool_name")), as_text(item.get("message"), EXCERPT_CHARS), events)
 
     def _deny(self, call: str | None, name: str | None, excerpt: str | None, events: list[LaneEvent]) -> None:
-        if call is not None:
-            self._denied[call] = None
+        keep_call(self._denied, call, None)
         events.append(Denied(name=name, excerpt=excerpt))
 
     def _assistant(self, item: Mapping[str, Any], events: list[LaneEvent]) -> None:
@@ -189,14 +185,8 @@ class ClaudeParser(JsonLinesParser):
 
     def _tool(self, block: Mapping[str, Any], events: list[LaneEvent]) -> None:
         name = as_word(block.get("name")) or "tool"
-        call = as_word(block.get("id"))
-        if call is not None:
-            self._calls[call] = name
-            if len(self._calls) > _KEPT_IDS:
-                del self._calls[next(iter(self._calls))]
-        arguments = as_object(block.get("input"))
-        target = next((word for key in TARGETS if (word := as_word(arguments.get(key), TARGET_CHARS))), None)
-        events.append(ToolCalled(tool=TOOLS.get(name, ToolKind.OTHER), name=name, target=target))
+        keep_call(self._calls, as_word(block.get("id")), name)
+        events.append(tool_called(name, block.get("input"), TOOLS, TARGETS))
 
     def _user(self, item: Mapping[str, Any], events: list[LaneEvent]) -> None:
         if (used := self._meter.report()) is not None:  # the calls of a message are answered: it is whole
@@ -213,9 +203,7 @@ class ClaudeParser(JsonLinesParser):
         known = call in self._denied
         denied = known or (failed and said is not None and any(words in said for words in REFUSALS))
         if denied and not known:
-            self._denied[call] = None
-        if len(self._denied) > _KEPT_IDS:
-            del self._denied[next(iter(self._denied))]
+            keep_call(self._denied, call, None)
         events.append(
             ToolFinished(
                 name=self._calls.pop(call, None),

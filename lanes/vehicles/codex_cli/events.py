@@ -30,6 +30,7 @@ from ... import failures
 from ...framing import LongLine
 from ...jsonl import JsonLinesParser
 from ...text import ending_kind
+from ...tool_calls import keep_call
 from ...values import (
     EXCERPT_CHARS,
     MESSAGE_CHARS,
@@ -56,7 +57,6 @@ CHATTER = ("WARNING: proceeding, even though we could not create PATH aliases", 
 """Starts of stderr lines that say nothing about how the turn went."""
 
 _RECONNECTING = re.compile(r"Reconnecting\.\.\. (?:(\d{1,4})/\d{1,4})?")
-_KEPT_IDS = 256
 _MOST_CHANGES = 50
 _OTHER_ITEMS = frozenset({"mcp_tool_call", "web_search", "todo_list", "collab_tool_call", "image_view"})
 
@@ -177,9 +177,7 @@ class CodexParser(JsonLinesParser):
         body = as_object(item.get("item"))
         self.begin_turn()
         if (name := as_word(body.get("id"))) is not None:
-            self._started[name] = None
-            if len(self._started) > _KEPT_IDS:
-                del self._started[next(iter(self._started))]
+            keep_call(self._started, name, None)
         self._call(body, events)
 
     def _item_updated(self, _item: Mapping[str, Any], _events: list[LaneEvent]) -> None:
