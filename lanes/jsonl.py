@@ -8,13 +8,15 @@ ends exactly once.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from ..messages.job import ExitStatus
-from ..messages.lane_events import ConversationStarted, LaneEvent, Spoke, TurnEnded, Unrecognised
+from ..messages.lane_events import ConversationStarted, LaneEvent, Spoke, ToolCalled, TurnEnded, Unrecognised
+from ..messages.vocabulary import ToolKind
 from .contract import Stream
 from .framing import LineFramer, LongLine, clean_line
+from .tool_calls import target_in
 from .values import EXCERPT_CHARS, as_word, clip
 
 _TYPE = b'"type"'
@@ -248,6 +250,11 @@ def _loads(text: str) -> Mapping[str, Any] | None:
     if end != len(text) and text[end:].strip(_WHITESPACE):
         return None
     return item if isinstance(item, dict) else None
+
+
+def tool_called(name: str, arguments: object, tools: Mapping[str, ToolKind], keys: Sequence[str]) -> ToolCalled:
+    """Return the event of a tool's call; ``tools`` and ``keys`` are a CLI's own words for tools and arguments."""
+    return ToolCalled(tool=tools.get(name, ToolKind.OTHER), name=name, target=target_in(arguments, keys))
 
 
 def coalesce(events: Iterable[LaneEvent]) -> list[LaneEvent]:

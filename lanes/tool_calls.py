@@ -1,11 +1,13 @@
-"""What parsers of several lanes do with a tool's call: keep whose result is to come, and tell what it is used on."""
+"""What parsers of several lanes do with a tool's call: keep whose result is to come, and find what it is used on.
+
+Standard library only: the holders of sessions use it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TypeVar
 
-from ..messages.lane_events import ToolCalled, ToolKind
 from .values import TARGET_CHARS, as_object, as_word
 
 KEPT = 256
@@ -36,8 +38,3 @@ def target_in(arguments: object, keys: Sequence[str]) -> str | None:
     """
     given = as_object(arguments)
     return next((word for key in keys if (word := as_word(given.get(key), TARGET_CHARS))), None)
-
-
-def tool_called(name: str, arguments: object, tools: Mapping[str, ToolKind], keys: Sequence[str]) -> ToolCalled:
-    """Return the event of a call; ``tools`` and ``keys`` are a CLI's own names."""
-    return ToolCalled(tool=tools.get(name, ToolKind.OTHER), name=name, target=target_in(arguments, keys))

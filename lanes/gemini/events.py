@@ -29,10 +29,10 @@ from ...messages.lane_events import (
 )
 from .. import failures
 from ..framing import LongLine
-from ..jsonl import JsonLinesParser
+from ..jsonl import JsonLinesParser, tool_called
 from ..resets import parse_reset
 from ..text import ANSWER_CAP, ending_kind
-from ..tool_calls import keep_call, tool_called
+from ..tool_calls import keep_call
 from ..values import EXCERPT_CHARS, MESSAGE_CHARS, as_count, as_object, as_text, as_word, clip
 from .phrases import EXIT_KINDS, PHRASES, by_exit
 

@@ -24,9 +24,8 @@ from ...messages.lane_events import (
 )
 from .. import failures
 from ..framing import LongLine
-from ..jsonl import JsonLinesParser
+from ..jsonl import JsonLinesParser, tool_called
 from ..text import ending_kind
-from ..tool_calls import tool_called
 from ..values import (
     EXCERPT_CHARS,
     MESSAGE_CHARS,

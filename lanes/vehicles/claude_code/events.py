@@ -27,9 +27,9 @@ from ....messages.lane_events import (
 )
 from ... import failures
 from ...framing import LongLine
-from ...jsonl import JsonLinesParser
+from ...jsonl import JsonLinesParser, tool_called
 from ...text import ending_kind
-from ...tool_calls import keep_call, tool_called
+from ...tool_calls import keep_call
 from ...values import (
     EXCERPT_CHARS,
     MESSAGE_CHARS,

@@ -92,8 +92,7 @@ class PiTalk(BaseTalk):
                 self._message(as_object(message.get("message")))
             case "tool_execution_start":
                 name = as_word(message.get("toolName")) or "tool"
-                given = as_object(message.get("args"))
-                target = target_in(given, TARGETS)
+                target = target_in(message.get("args"), TARGETS)
                 self.tell("tool", tool=TOOLS.get(name, "other"), name=name, target=target)
             case "tool_execution_end":
                 self._tool_end(message)

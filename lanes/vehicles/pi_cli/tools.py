@@ -1,10 +1,10 @@
-"""pi's own tools, by name, and what each is used on."""
+"""pi's own tools, by name, and what each is used on. Standard library only."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ....messages.lane_events import ToolKind
+from ....messages.vocabulary import ToolKind
 
 TOOLS: Mapping[str, ToolKind] = {
     **dict.fromkeys(("read", "grep", "find", "ls"), ToolKind.READ),
