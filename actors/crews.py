@@ -17,6 +17,7 @@ from ..state.groups_reader import group, live_groups, lost_groups, member_record
 from ..state.reader import Reader
 from ..state.restart_budget import RestartBudget
 from .base import Handle, log, start
+from .excuses import Excuses
 from .fanout import Fanout
 from .group_names import SETTLED_S, GroupOver, GroupSeen, JobMoved, group_actor
 from .journal import Append
@@ -47,7 +48,7 @@ class Crews(Supervisor):
     """See the module."""
 
     def __init__(self, *, services: Services, **common: Any) -> None:  # noqa: ANN401 - the base class's
-        super().__init__(clock=services.clock, budget=RestartBudget(20, 60.0), **common)
+        super().__init__(clock=services.clock, budget=RestartBudget(20, 60.0), excuses=Excuses(), **common)
         self.services = services
         self._epoch = next(services.epochs)
         self._groups: dict[str, str] = {}
