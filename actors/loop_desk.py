@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..lanes.advice.contracts import ContractError, parse_contract
-from ..messages.job import Identity, JobRequest
+from ..messages.job import JobRequest
 from ..messages.loop import (
     LoopAccepted,
     LoopCancel,
@@ -30,7 +30,6 @@ from ..messages.loop import (
 from ..messages.refusals import RefusalCode, Refused
 from ..messages.replies import LoopIsAccepted, LoopPlanned, LoopView, Plan, Reply
 from ..messages.vocabulary import Verb
-from ..state.identity import identify
 from ..state.ids import new_job_id
 from ..state.loop_views import loop_object
 from ..state.loops_reader import loop
@@ -44,9 +43,11 @@ from .job_desk import JobDesk
 from .job_writing import forget_spool
 from .kept_request import keepable
 from .loop_folder import PLAN, REQUEST, RUBRIC, LoopFolder
+from .loop_judging import is_named, other_writer, same_model
 from .loop_names import Decree
 from .loop_requests import everyone
 from .loop_sessions import LoopSessions
+from .owners import own_identity
 from .purse import HINT
 from .redaction import clean
 from .services import Services
@@ -59,6 +60,9 @@ ADVICE = (
     " for, osrc second-opinion for an answer that matters, osrc run for the rest"
 )
 """What is there for work that no command can check."""
+
+Plans = list[tuple[str, Plan]]
+"""Every kind of job that a loop may ask for, by what it is called, and how it would be run."""
 
 
 class LoopDesk:
@@ -100,6 +104,11 @@ class LoopDesk:
         plans = self._looked_at(request.terms, common, first_job)
         if isinstance(plans, Refused):
             return plans
+        if request.terms.shape is Shape.OPTIMIZE:
+            apart = self._judged_by_another(request.terms, common, first_job, plans)
+            if isinstance(apart, Refused):
+                return apart
+            common, plans = apart
         if dry_run:
             return LoopPlanned(
                 steps=tuple({"step": name, "plan": plan.model_dump(mode="json")} for name, plan in plans)
@@ -119,11 +128,9 @@ class LoopDesk:
             wanted = settings_of(environment).flag("worktree") and common.verb.may_write
         return new_job_id(time.time(), os.urandom(6)) if wanted else None
 
-    def _looked_at(
-        self, terms: LoopTerms, common: JobRequest, first_job: str | None
-    ) -> list[tuple[str, Plan]] | Refused:
+    def _looked_at(self, terms: LoopTerms, common: JobRequest, first_job: str | None) -> Plans | Refused:
         """Return how every kind of job would be run, or why one would not: before anything is spent."""
-        plans: list[tuple[str, Plan]] = []
+        plans: Plans = []
         for name, request, live in everyone(terms, common):
             named = {"job_id": first_job if request.verb.may_write else None}
             if live:
@@ -143,6 +150,28 @@ class LoopDesk:
                     )
                 plans.append((name, plan))
         return plans
+
+    def _judged_by_another(
+        self, terms: LoopTerms, common: JobRequest, first_job: str | None, plans: Plans
+    ) -> tuple[JobRequest, Plans] | Refused:
+        """Return the loop with another writer, where nobody named one and the judge may be the same model.
+
+        Refused where the person named it twice; said where there is no other.
+        """
+        writer, judge = plans[0][1], plans[-1][1]
+        same = same_model(writer, judge)
+        if same is False:
+            return common, plans
+        if same and common.model is not None:
+            message = f"{judge.model or terms.judge} would judge its own work"
+            return Refused(code=RefusalCode.BAD_REQUEST, message=message, hint="--judge with another model than -m")
+        other = None if is_named(common) else other_writer(self.services, common, judge)
+        again = None if other is None else self._looked_at(terms, other, first_job)
+        if other is not None and isinstance(again, list) and same_model(again[0][1], again[-1][1]) is False:
+            who = f"{again[0][1].model or 'its own model'} of {again[0][1].lane}"
+            return other, _noted(again, f"{who} writes, so that {terms.judge} does not judge its own work")
+        doubt = "judges itself" if same else "may judge itself: its own model is known only once it runs"
+        return common, _noted(plans, f"the writer {doubt}; -m names another one (osrc models)")
 
     def _shut(self, request: JobRequest) -> Refused:
         """Return the gate's own refusal, with its code."""
@@ -172,7 +201,7 @@ class LoopDesk:
             accepted_at=now,
             segment_began=now,
             launched=request.launch,
-            owner=self._owner(),
+            owner=own_identity(self.services),
         )
         folder = LoopFolder.of(self.services.home, request.loop_id)
         folder.create(common.task or "", keepable(common, "", environment) | {"worktree": False})
@@ -212,7 +241,7 @@ class LoopDesk:
             message, hint = "nobody has decided on a plan yet", f"osrc loop resume {record.loop_id} --plan-file FILE"
             return Refused(code=RefusalCode.NOT_FINISHED, message=message, hint=hint)
         self._renew(record, command, folder)
-        fact = LoopResumed(loop_id=record.loop_id, limits=limits, launched=launched, owner=self._owner())
+        fact = LoopResumed(loop_id=record.loop_id, limits=limits, launched=launched, owner=own_identity(self.services))
         return self._decree(fact) or LoopView(loop=self._object(command.loop_id) or {})
 
     def _renew(self, record: LoopRecord, command: LoopResume, folder: LoopFolder) -> None:
@@ -231,10 +260,6 @@ class LoopDesk:
         answer: Any = ask(self.services.directory.find("loops"), Decree(fact), ASK_S)
         return answer if isinstance(answer, Refused) else None
 
-    def _owner(self) -> Identity | None:
-        me = identify(os.getpid()) if self.services.attached else None
-        return Identity.model_validate(me) if me else None
-
     def _record(self, loop_id: str) -> LoopRecord | None:
         with Reader(self.services.home.database) as reader:
             found = loop(reader, loop_id)
@@ -245,6 +270,12 @@ class LoopDesk:
         with Reader(self.services.home.database) as reader:
             found = loop(reader, loop_id)
         return None if found is None else loop_object(found, os.fspath(self.services.home.root), time.time())
+
+
+def _noted(plans: Plans, notice: str) -> Plans:
+    """Return the plans, with something to be said of the first."""
+    (name, first), *others = plans
+    return [(name, first.model_copy(update={"notices": (*first.notices, notice)})), *others]
 
 
 def check_terms(terms: LoopTerms, common: JobRequest) -> Refused | None:  # noqa: PLR0911 - one refusal after the other
