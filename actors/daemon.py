@@ -44,6 +44,8 @@ from .tree import JOB_VARIABLE
 SOCKET_LIMIT = 103
 """Longest socket path that every platform takes (macOS: 104 with its end)."""
 LOG_LIMIT = 8 * 1024 * 1024
+COLLECT_EVERY = (10_000, 20, 10)
+"""What is made and not freed before cycles are looked for: Python's own 700 is a look for each job or two."""
 LAST_WORDS_S = 2.0
 """How long a supervisor that leaves waits for its last answers to be taken."""
 ALREADY = 0
@@ -85,6 +87,7 @@ def _run(home: Home, lock: HomeLock) -> int:
         sys.dont_write_bytecode = True
         gc.collect()
         gc.freeze()
+        gc.set_threshold(*COLLECT_EVERY)
         assembly.root.wait_down()
         assembly.close()
         assembly.dispatcher.activity.wait_over(LAST_WORDS_S)
