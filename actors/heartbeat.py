@@ -210,8 +210,8 @@ class Heartbeat(Actor):
         if self._armed:
             self._decide(now)
         self._prune(now.wall)
-        self._schedule(now)
         self._breath_s = min(max(BREATH_S, LOOK_SHARE * (time.thread_time() - began)), LONGEST_BREATH_S)
+        self._schedule(now)
 
     def _decide(self, now: Now) -> None:
         moment = self._moment(now)
@@ -263,7 +263,9 @@ class Heartbeat(Actor):
         if self._timer is not None:
             self.services.clock.forget(self._timer)
         message = _LookDue(timed=True)
-        self._timer = self.services.clock.later(min(*waits, BEAT_S), self.handle, message) if waits else None
+        least_s = self._breath_s if self._breath_s > BREATH_S else 0.0
+        wait_s = max(min(*waits, BEAT_S), least_s) if waits else 0.0
+        self._timer = self.services.clock.later(wait_s, self.handle, message) if waits else None
 
     def _moment(self, now: Now) -> Moment:
         return Moment(
