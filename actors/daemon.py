@@ -11,17 +11,15 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import ctypes
 import faulthandler
 import gc
-import hashlib
 import json
 import logging
 import os
 import signal
 import socket
-import stat
 import sys
-import tempfile
 import threading
 from pathlib import Path
 
@@ -39,13 +37,12 @@ from .base import Stop, log
 from .gateway import BACKLOG, Listener, listen
 from .lock import HomeLock
 from .redaction import CleanFormatter
+from .socket_place import socket_place
 from .tree import JOB_VARIABLE
 
-SOCKET_LIMIT = 103
-"""Longest socket path that every platform takes (macOS: 104 with its end)."""
 LOG_LIMIT = 8 * 1024 * 1024
-COLLECT_EVERY = (10_000, 20, 10)
-"""What is made and not freed before cycles are looked for: Python's own 700 is a look for each job or two."""
+M_ARENA_MAX = -8
+"""From glibc's ``malloc.h``."""
 LAST_WORDS_S = 2.0
 """How long a supervisor that leaves waits for its last answers to be taken."""
 ALREADY = 0
@@ -59,6 +56,7 @@ def main() -> None:
     parser.add_argument("--home", required=True)
     home = Home.resolve(os.environ, parser.parse_args().home)
     os.environ.pop(JOB_VARIABLE, None)
+    _allocator("mallopt", M_ARENA_MAX, 2)  # an arena for each thread would be a megabyte for none of ours
     try:
         home.preflight()
         _begin_log(home)
@@ -75,6 +73,12 @@ def main() -> None:
     os._exit(code)  # threads that are stuck must not hold the process up
 
 
+def _allocator(function: str, *numbers: int) -> None:
+    """Tell glibc's allocator something; another C library is left as it is."""
+    with contextlib.suppress(OSError, AttributeError, TypeError):
+        getattr(ctypes.CDLL(None), function)(*numbers)
+
+
 def _run(home: Home, lock: HomeLock) -> int:
     path = config_file(os.environ)
     settings = Settings.load(os.environ, read_config(path), source=path)
@@ -87,7 +91,7 @@ def _run(home: Home, lock: HomeLock) -> int:
         sys.dont_write_bytecode = True
         gc.collect()
         gc.freeze()
-        gc.set_threshold(*COLLECT_EVERY)
+        _allocator("malloc_trim", 0)  # what the imports left free is another
         assembly.root.wait_down()
         assembly.close()
         assembly.dispatcher.activity.wait_over(LAST_WORDS_S)
@@ -110,41 +114,8 @@ def open_listener(home: Home, settings: Settings) -> Listener:
     if settings.flag("loopback") or not hasattr(socket, "AF_UNIX"):
         made, address, token = loopback.open_port(home, BACKLOG)
         return Listener(made, address, token)
-    place = socket_path(home)
+    place = socket_place(home)
     return Listener(listen(place), os.fspath(place))
-
-
-def socket_path(home: Home) -> Path:
-    """Return a short place for the socket: in the runtime folder, else in the temporary one, under a hashed name.
-
-    The state home may lie too deep for a socket. Raises OSError when there is no private folder for it.
-    """
-    name = hashlib.sha256(os.fsencode(home.root)).hexdigest()[:16] + ".sock"
-    runtime = os.environ.get("XDG_RUNTIME_DIR", "")
-    candidates = [Path(runtime) / "outsourcerer"] if os.path.isabs(runtime) else []  # noqa: PTH117  a string check
-    candidates += [
-        Path("/tmp") / f"outsourcerer-{os.getuid()}",  # noqa: S108  checked to be ours and private
-        Path(tempfile.gettempdir()) / f"osrc-{os.getuid()}",
-        home.root,
-    ]
-    trouble: OSError | None = None
-    for folder in candidates:
-        if len(os.fsencode(folder / name)) > SOCKET_LIMIT:
-            continue
-        try:
-            folder.mkdir(mode=0o700, parents=False, exist_ok=True)
-            seen = folder.lstat()
-            if not stat.S_ISDIR(seen.st_mode) or seen.st_uid != os.getuid():
-                continue
-            if stat.S_IMODE(seen.st_mode) & 0o077:
-                folder.chmod(0o700)
-            probe = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-            probe.close()
-        except OSError as error:
-            trouble = error
-            continue
-        return folder / name
-    raise trouble or OSError("no private folder with a path short enough for a socket")
 
 
 def _announce(home: Home, place: str, lock: HomeLock) -> None:
