@@ -81,8 +81,6 @@ class Job(LaunchingJob, MovingJob, ClosingJob):
         self._epoch = epoch
         self._fresh = fresh
         """True for a job whose first launch was journalled together with its acceptance just now."""
-        self._known = fresh or services.requests.get(record.job_id) is not None
-        """Whether this very process took it, and so knows the values that its delegate is given."""
         self._tokens = 0
         self._pending: dict[int, Callable[[], None]] = {}
         self._tick: int | None = None
@@ -142,7 +140,7 @@ class Job(LaunchingJob, MovingJob, ClosingJob):
             self._conclude(failed(f"lane-gone: no lane is called {self.record.lane}"))
             return
         self.lane = lane
-        if not self._known:
+        if not self._fresh:
             recall(self.folder, lane, None)
         self._promised = guarded(lane, self.record.verb)
         self.policy = policy_of(self.record, lane)
@@ -183,7 +181,7 @@ class Job(LaunchingJob, MovingJob, ClosingJob):
 
     def _know(self, shim: Identity | None, delegate: Identity | None) -> None:
         self.record = self.record.model_copy(update={"shim": shim, "delegate": delegate})
-        if not self._known and self.lane is not None and delegate is not None:
+        if not self._fresh and self.lane is not None and delegate is not None:
             recall(self.folder, self.lane, delegate.pid)
 
     # --- messages
