@@ -19,8 +19,8 @@ from ..messages.loop import LoopRecord, LoopStep, Role
 from ..state.loop_moves import DONE, REFUSED
 from ..state.reader import Reader
 from .advising import Place, Question
+from .caller import settings_of
 from .host import decode_environment
-from .intake import settings_of
 from .loop_folder import TASK, VERDICT, LoopFolder
 from .loop_words import LoopWords
 from .panelling import Bench
