@@ -19,7 +19,7 @@ from ..state.restart_budget import RestartBudget
 from .base import Handle, log, start
 from .fanout import Fanout
 from .group_names import SETTLED_S, GroupOver, GroupSeen, JobMoved, group_actor
-from .journal import Append
+from .journal_writer import JournalWriter
 from .owners import may_take
 from .services import Services
 from .supervisor import ChildSpec, Restart, Supervisor
@@ -49,7 +49,7 @@ class Crews(Supervisor):
     def __init__(self, *, services: Services, **common: Any) -> None:  # noqa: ANN401 - the base class's
         super().__init__(clock=services.clock, budget=RestartBudget(20, 60.0), **common)
         self.services = services
-        self._epoch = next(services.epochs)
+        self._writer: JournalWriter[None] = JournalWriter(self, next(services.epochs))
         self._groups: dict[str, str] = {}
         """Job → its group, of every group that is looked after here."""
 
@@ -144,8 +144,7 @@ class Crews(Supervisor):
         return made
 
     def _append(self, fact: Fact) -> None:
-        append = Append(writer=self.name, epoch=self._epoch, facts=(fact,))
-        self.services.directory.tell("journal", append)
+        self._writer.append((fact,))
 
 
 def _made_anew(group_id: str, rows: list[dict[str, Any]]) -> GroupRecord | None:

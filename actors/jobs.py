@@ -35,6 +35,7 @@ from .job_hop import Moved, Waits
 from .job_line import Hold, JobLine, Remove
 from .jobs_asked import Adopt, Cancel, Note, Submit, SubmitGroup
 from .jobs_past import LookedAgain, PastJobs, SweepDue, Swept, Waiting
+from .journal_writer import JournalWriter
 from .notices import Unclaimed, job_actor, pass_on_cancel
 from .owners import is_ours, owned_elsewhere
 from .room import RoomCheck
@@ -82,13 +83,12 @@ class Jobs(PastJobs):
         )
         self.services = services
         self._most = max_jobs
-        self._epoch = next(services.epochs)
+        self._writer = JournalWriter(self, next(services.epochs))
         self._running: set[str] = set()
         self._room = RoomCheck(services)
         self._queue = JobLine(services.home)
         self._looking = False
         """Whether the queue is looked at again in a while."""
-        self._waiting: dict[int, Waiting] = {}
         self._unseen: set[str] = set()
         """Jobs that ended without their exit status, until their actors are gone."""
         self._leaving: str | None = None
@@ -98,7 +98,6 @@ class Jobs(PastJobs):
         """Job → epoch seconds until which it waits for a limit to end. It has no slot."""
         self._parked: dict[str, float | None] = {}
         """Jobs that wait for their turn in their group; with what ``_held`` says where they wait for a limit too."""
-        self._appends = 0
 
     # --- start
 
@@ -150,7 +149,7 @@ class Jobs(PastJobs):
         super().stopping(reason)
 
     def _asked(self) -> bool:
-        return any(waiting.port is not None for waiting in self._waiting.values())
+        return any(waiting.port is not None for waiting in self._writer.waiting)
 
     def _leave_if_answered(self) -> None:
         if self._leaving is not None and not self._asked():
@@ -191,13 +190,7 @@ class Jobs(PastJobs):
                 self._committed(token)
                 self._leave_if_answered()
             case FactsRefused(token=token, refusal=refusal):
-                waiting = self._waiting.pop(token)
-                if waiting.cancel is not None:
-                    refusal = self._cancel_unrecorded(waiting.cancel, refusal)
-                if waiting.slot and waiting.record is not None:
-                    self._free(waiting.record.job_id)
-                if waiting.port is not None:
-                    waiting.port.set(refusal)
+                self._refused(token, refusal)
                 self._leave_if_answered()
             case _LeaveDue():
                 self._leave()
@@ -284,7 +277,7 @@ class Jobs(PastJobs):
         return refusal.model_copy(update={"message": message})
 
     def _committed(self, token: int) -> None:  # noqa: C901, PLR0912  a line for each thing that may have waited
-        waiting = self._waiting.pop(token, None)
+        waiting = self._writer.settled(token)
         if waiting is None:
             return
         if waiting.record is not None:
@@ -317,6 +310,17 @@ class Jobs(PastJobs):
                 self._keep_meta(revised)
         if waiting.port is not None:
             waiting.port.set(True)
+
+    def _refused(self, token: int, refusal: Refused) -> None:
+        waiting = self._writer.settled(token)
+        if waiting is None:
+            return
+        if waiting.cancel is not None:
+            refusal = self._cancel_unrecorded(waiting.cancel, refusal)
+        if waiting.slot and waiting.record is not None:
+            self._free(waiting.record.job_id)
+        if waiting.port is not None:
+            waiting.port.set(refusal)
 
     def _cancel_one(self, job_id: str, *, at_once: bool) -> None:
         alone = job_id in self._held and self.child(job_actor(job_id)) is None

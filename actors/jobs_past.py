@@ -20,7 +20,7 @@ from .base import Query, ReplyPort, log
 from .cleaning import remove_folders, tidy
 from .job_line import NOTHING, Remove
 from .jobs_asked import Cancel, SubmitGroup
-from .journal import Append
+from .journal_writer import RESTARTING, JournalWriter
 from .second_look import look_again, may_be_revised
 from .services import Services
 from .supervisor import Supervisor
@@ -71,10 +71,8 @@ class PastJobs(Supervisor):
     """See the module. The attributes are those of ``Jobs``."""
 
     services: Services
-    _epoch: int
-    _waiting: dict[int, Waiting]
+    _writer: JournalWriter[Waiting]
     _unseen: set[str]
-    _appends: int
 
     # --- put away
 
@@ -166,22 +164,9 @@ class PastJobs(Supervisor):
         return JobRecord.model_validate(found) if found is not None else None
 
     def _append(self, facts: Sequence[Fact], waiting: Waiting | None = None, *, may_wait: bool = True) -> None:
-        self._appends += 1
-        if waiting is not None:
-            self._waiting[self._appends] = waiting
-        append = Append(
-            writer=self.name,
-            epoch=self._epoch,
-            facts=tuple(facts),
-            to=self.handle if waiting is not None else None,
-            token=self._appends,
-            may_wait=may_wait,
-        )
-        if not self.services.directory.tell("journal", append) and waiting is not None and waiting.port is not None:
-            del self._waiting[self._appends]
-            waiting.port.set(
-                Refused(code=RefusalCode.STOPPING, message="the journal is being restarted", hint="try again")
-            )
+        told = self._writer.append(facts, waiting, may_wait=may_wait)
+        if not told and waiting is not None and waiting.port is not None:
+            waiting.port.set(RESTARTING)
 
     def _keep_meta(self, record: JobRecord) -> None:
         try:
