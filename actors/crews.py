@@ -16,6 +16,7 @@ from ..messages.vocabulary import GROUP_ID_PATTERN, Verb
 from ..state.groups_reader import group, live_groups, lost_groups, member_records
 from ..state.reader import Reader
 from ..state.restart_budget import RestartBudget
+from .abandoned import forget_abandoned
 from .base import Handle, log, start
 from .fanout import Fanout
 from .group_names import SETTLED_S, GroupOver, GroupSeen, JobMoved, group_actor
@@ -24,7 +25,6 @@ from .owners import may_take
 from .services import Services
 from .supervisor import ChildSpec, Restart, Supervisor
 from .tree import in_background
-from .unbegun import forget_unbegun
 
 _GROUP_ID = re.compile(GROUP_ID_PATTERN)
 MOST = 6
@@ -87,7 +87,7 @@ class Crews(Supervisor):
         if self.services.attached or not self.services.lock.held or self.services.stopping.is_set():
             return
         home = self.services.home
-        in_background("unbegun", self.handle, lambda: _Swept(len(forget_unbegun(home))), otherwise=_Swept(0))
+        in_background("abandoned", self.handle, lambda: _Swept(len(forget_abandoned(home))), otherwise=_Swept(0))
 
     def gave_up(self, name: str, error: str) -> None:
         """Say so; the members that run go on, and the next supervisor takes the group up again."""
