@@ -18,6 +18,7 @@ from ..state.reader import Reader
 from ..state.restart_budget import RestartBudget
 from .abandoned import forget_abandoned
 from .base import Handle, log, start
+from .excuses import Excuses
 from .fanout import Fanout
 from .group_names import SETTLED_S, GroupOver, GroupSeen, JobMoved, group_actor
 from .journal_writer import JournalWriter
@@ -47,7 +48,7 @@ class Crews(Supervisor):
     """See the module."""
 
     def __init__(self, *, services: Services, **common: Any) -> None:  # noqa: ANN401 - the base class's
-        super().__init__(clock=services.clock, budget=RestartBudget(20, 60.0), **common)
+        super().__init__(clock=services.clock, budget=RestartBudget(20, 60.0), excuses=Excuses(), **common)
         self.services = services
         self._writer: JournalWriter[None] = JournalWriter(self, next(services.epochs))
         self._groups: dict[str, str] = {}

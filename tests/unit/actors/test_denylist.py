@@ -161,7 +161,7 @@ def test_a_session_is_refused_with_the_rule(machine: Machine, rule: str, asked: 
     ("rule", "model"), [("opus", "claude-opus-5"), ("CLAUDE-*", "haiku"), ("mine", "vendor/quick-1")]
 )
 def test_a_session_does_not_switch_to_it(machine: Machine, rule: str, model: str) -> None:
-    services = SimpleNamespace(models=ModelBook(machine.home), home=machine.home)
+    services = SimpleNamespace(models=ModelBook(machine.home), home=machine.home, directory=None)
     desk = SessionDesk(services, LaneBook(machine.home))
     desk._record = lambda _session: SimpleNamespace(lane="claude")
     command = SessionSteer(
