@@ -36,7 +36,7 @@ from pydantic import ValidationError
 
 from ..messages.job import ExitStatus, Identity, JobRecord
 from .errors import StateError, from_os_error, printable
-from .files import FILES, Files, create_private, read_private, set_aside, write_private
+from .files import FILES, Files, create_private, place_private, read_private, set_aside, write_private
 from .home import Home
 
 META = "meta.json"
@@ -137,14 +137,7 @@ class JobFolder:
 
     def place(self, name: str, data: bytes, *, executable: bool = False) -> None:
         """Write a file that the delegate is given, in folders of its own (0700). Raises StateError."""
-        path = self.path / name
-        try:
-            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        except OSError as error:
-            raise from_os_error(error, path.parent, "create") from error
-        write_private(path, data, files=self.files)
-        if executable:
-            path.chmod(0o700)
+        place_private(self.path / name, data, executable=executable, files=self.files)
 
     def empty(self, name: str) -> None:
         """Leave nothing in a file, if there is one; that it can't be done is no trouble of the job's."""

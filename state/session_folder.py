@@ -29,7 +29,7 @@ from pydantic import ValidationError
 from ..messages.job import Identity
 from ..messages.session import SessionRecord
 from .errors import StateError, from_os_error
-from .files import FILES, create_private, read_private, write_private
+from .files import FILES, create_private, place_private, read_private, write_private
 from .home import Home
 
 META = "meta.json"
@@ -90,15 +90,8 @@ class SessionFolder:
         shutil.rmtree(self.path, ignore_errors=True)
 
     def place(self, name: str, data: bytes, *, executable: bool = False) -> None:
-        """Write a file that the delegate is given, in folders of its own (0700)."""
-        path = self.path / name
-        try:
-            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        except OSError as error:
-            raise from_os_error(error, path.parent, "create") from error
-        write_private(path, data)
-        if executable:
-            path.chmod(0o700)
+        """Write a file that the delegate is given, in folders of its own (0700). Raises StateError."""
+        place_private(self.path / name, data, executable=executable)
 
     def write_json(self, name: str, value: Mapping[str, Any]) -> None:
         """Replace one JSON file whole."""
