@@ -180,6 +180,14 @@ class SessionFolder:
         """Return who took an attempt, if that is legible."""
         return _identity(self.read_json(f"claim.{attempt}"))
 
+    def holder_mark(self) -> tuple[int, int] | None:
+        """Return what another ``holder.json`` has otherwise; None while there is none."""
+        try:
+            found = (self.path / HOLDER).stat()
+        except OSError:
+            return None
+        return found.st_ino, found.st_mtime_ns
+
     def read_holder(self, attempt: int) -> HolderRecord | None:
         """Return who holds this attempt."""
         value = self.read_json(HOLDER)
