@@ -174,8 +174,8 @@ class SessionLaunch:
     next_minute: bool = False
     """Whether a conversation may only be taken up in another minute than that in which it was last begun."""
     contended: tuple[str, ...] = ()
-    """What its program says, in small letters, where another start of it held what it needs: nothing was begun then, and
-    it is started again."""
+    """What its program says, in small letters, where another start of it held what it needs: nothing was begun, and it
+    is started again."""
     notices: tuple[str, ...] = ()
     billing: Billing | None = None
     model: str | None = None
