@@ -45,7 +45,8 @@ STARTS = 5
 """How often a program is started that another start of it keeps from starting."""
 PAUSE_S = 0.5
 """Between two such starts, more after each; holders differ, so that they do not meet again."""
-LAST_WORDS = 8192
+LAST_WORDS = 65536
+"""Bytes of what such a start says: it is over at once."""
 ENTRY_LIMIT = 32 * 1024 * 1024
 ASKING = frozenset({"waiting-approval", "trust", "login", "menu", "limit"})
 QUIET = frozenset({"text", "thought", "usage", "screen"})
@@ -180,7 +181,7 @@ class Holder:
             return False
         try:
             with open(os.path.join(self.folder, "err.log"), "rb") as file:
-                file.seek(max(self._said_at, self._errors() - LAST_WORDS))
+                file.seek(self._said_at)
                 said = file.read(LAST_WORDS).decode("utf-8", "replace").lower()
         except OSError:
             return False

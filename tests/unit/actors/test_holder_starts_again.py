@@ -80,8 +80,9 @@ def over(held: Holder) -> tuple[int | None, int]:
         ([(LOCKED, None, None)], 1, None),
         ([(LOCKED, 1, "idle")], 1, 1),
         ([(LOCKED, 1, None), ("", 1, None)], 2, 1),
+        ([("Failed query:" + "x" * 20_000, 1, None), ("", 0, None)], 2, 0),
     ],
-    ids=["twice", "always", "other words", "no failure", "by a signal", "it was up", "then by itself"],
+    ids=["twice", "always", "other words", "no failure", "by a signal", "it was up", "then by itself", "at length"],
 )
 def test_it_is_started_again_only_where_nothing_was_begun(held, monkeypatch, plays, starts, code) -> None:
     Short.plays, Short.started = plays, 0
