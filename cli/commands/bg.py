@@ -16,7 +16,7 @@ from ..submit import Reply, job_request, submit
 from ..task import read_task
 from ..unwatched import supervise
 
-_VERBS = ("run", "explore", "research", "edit", "yolo")
+VERBS = ("run", "explore", "research", "edit", "yolo")
 
 
 @click.command(cls=Command)
@@ -34,9 +34,19 @@ def bg(options: Globals, /, words: tuple[str, ...], **flags: Any) -> int:  # noq
     Next: osrc watch ID or osrc wait ID, then osrc result ID; osrc cancel ID ends it.
     """
     verb = "run"
-    if words and words[0] in _VERBS:
+    if words and words[0] in VERBS:
         verb, words = words[0], words[1:]
+    elif len(words) == 2:
+        _no_verb(words[0])
     return detach(options, verb, words, flags)
+
+
+def _no_verb(word: str) -> None:
+    """Refuse a word that was most likely meant for a verb."""
+    from ..spelling import meant  # noqa: PLC0415 - only on the way to an error
+
+    if near := meant(word, VERBS):
+        raise click.UsageError(f"There is no verb {word[:40]!r}.{near}")
 
 
 def detach(options: Globals, verb: str, words: tuple[str, ...], flags: dict[str, Any]) -> int:
