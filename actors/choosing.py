@@ -68,7 +68,7 @@ def choose(  # noqa: PLR0913  what a choice depends on
         if usable(lane, readiness) and (hindered is None or request.wait_limit):
             able = replace(candidate, notices=(*candidate.notices, *aside))
             if readiness.signed_in is False:  # one that is seen to be signed in comes first
-                unsigned = unsigned or able
+                unsigned = unsigned or replace(able, notices=(*able.notices, _unsigned(lane.name, readiness.fix)))
                 continue
             return able if unsigned is None or readiness.signed_in else unsigned
         missing.append(f"{lane.name}: {hindered.sentence if hindered else readiness.detail}")
@@ -81,6 +81,12 @@ def choose(  # noqa: PLR0913  what a choice depends on
         message=f"no lane is ready for {request.verb.value} ({'; '.join(missing) or 'none can do it'})",
         hint="osrc lanes says what each one needs",
     )
+
+
+def _unsigned(lane: str, fix: str | None) -> str:
+    """Return what is said where a lane is tried although its program's sign-in is not seen, for want of another."""
+    said = f"no lane is seen to be signed in here: {lane} is tried all the same"
+    return f"{said}; to sign in: {' '.join(fix.split())}" if fix else said
 
 
 def _or_aside(  # noqa: PLR0913, PLR0917  what a choice depends on

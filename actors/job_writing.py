@@ -191,6 +191,7 @@ def record_of(draft_: Draft, job_id: str, at: float, owner: Identity | None) -> 
         streamed=lane.liveness.streamed,
         agentic=draft_.agentic and lane.name not in draft_.settings.words("text_lanes"),
         continues=request.continues,
+        retries=request.retries,
         timeout_s=request.timeout_s,
         check=request.check,
         check_timeout_s=request.check_timeout_s,

@@ -59,7 +59,7 @@ def start(  # noqa: PLR0913, PLR0917 - the parts of a request
     reach = Reach(options)
     reply = loops.start(reach, request, dry_run=flags["dry_run"])
     if reply.get("kind") == "loop_planned":
-        return _planned(options, reply)
+        return show_planned(options, reply)
     told(options, reply)
     return followed(options, reach, dict(reply["loop"]), detached=flags["detached"])
 
@@ -74,11 +74,19 @@ def told(options: Globals, reply: dict[str, Any]) -> None:
         say(banner(plan))
 
 
-def _planned(options: Globals, reply: dict[str, Any]) -> int:
+def show_planned(options: Globals, reply: dict[str, Any], *notes: str) -> int:
+    """Print what a loop's steps would be, and say what would leave this machine; return the exit code."""
+    steps = list(reply.get("steps") or ())
+    for leaves in dict.fromkeys(disclosure(one["plan"], short=options.quiet) for one in steps):
+        if leaves:
+            say(leaves)
+    if not options.quiet:
+        for note in notes:
+            say(f"note: {note}")
     if options.json:
-        answer_json({"steps": reply.get("steps")})
+        answer_json({"steps": steps})
     else:
-        for one in reply.get("steps") or ():
+        for one in steps:
             plan = one["plan"]
             said = f"{plan['lane']} {plan['model'] or 'default'} ({plan['posture']}; {plan['cost']})"
             answer(f"{one_line(str(one['step']), 100)}: {said}")

@@ -123,7 +123,7 @@ _KINDS = {
 
 
 class Near(click.Choice[Any]):
-    """A choice that suggests the nearest word for one that it has not."""
+    """A choice that takes a word in any case, and suggests the nearest one for a word that it has not."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401 - click's own signature
         """Return the choice. Fails for anything else, with the word that may have been meant."""
@@ -136,10 +136,10 @@ class Near(click.Choice[Any]):
 
 
 def _complete(parameters: list[click.Parameter]) -> None:
-    """Let the shell complete the values of plain words by what they stand for, and choices suggest the nearest."""
+    """Let the shell complete the values of plain words by what they stand for, and choices take any case."""
     for parameter in parameters:
         if type(parameter.type) is click.Choice:
-            parameter.type = Near(parameter.type.choices, parameter.type.case_sensitive)
+            parameter.type = Near(parameter.type.choices, case_sensitive=False)
         if parameter.type is not click.STRING:
             continue
         shown = parameter.metavar

@@ -111,7 +111,7 @@ def _grants(words: tuple[str, ...]) -> dict[str, list[str]]:
     given: dict[str, list[str]] = {}
     for word in words:
         kind, equals, names = word.partition("=")
-        listed = [name.strip() for name in names.split(",")]
+        kind, listed = kind.strip().lower(), [name.strip() for name in names.split(",")]
         if kind not in ("skills", "mcp") or not equals or not all(listed):
             raise click.UsageError(f"--with {word!a} is no grant: skills=a,b, skills=all or mcp=x.")
         for name in listed:

@@ -93,7 +93,7 @@ class Registry:
         return Refused(
             code=RefusalCode.UNKNOWN_LANE,
             message=f"There is no lane {name!r}." + (f" Did you mean {near[0]}?" if near else ""),
-            hint=f"osrc lanes shows them: {', '.join(self.names())}",
+            hint="osrc lanes lists them",
         )
 
 

@@ -22,6 +22,8 @@ class FanoutMember(Message):
     lane: LaneName | None = None
     effort: Effort | None = None
     tier: Tier | None = None
+    retries: JobId | None = None
+    """The member of an earlier group that it does anew."""
 
 
 class RefusedMember(Observation):

@@ -62,6 +62,8 @@ class JobRequest(Message):
     """The greater one starts first."""
     continues: JobId | None = None
     """The ended job whose conversation is gone on with: its lane, folder and verb are taken over."""
+    retries: JobId | None = None
+    """The ended job whose task is done anew; where both have one label, it then means this one."""
     wait_limit: bool = False
     """Wait where a limit is met until it ends, instead of being refused or going elsewhere."""
     no_advise: bool = False
@@ -220,6 +222,8 @@ class JobRecord(Observation):
     """The CLI's own id of this conversation."""
     continues: str | None = None
     """Id of the earlier job whose conversation this one goes on with."""
+    retries: str | None = None
+    """Id of the earlier job whose task this one does anew."""
     progress: Progress = Progress()
     cost: Cost = Cost()
     owner: Identity | None = None

@@ -17,6 +17,7 @@ from functools import lru_cache
 from types import TracebackType
 from typing import Any, Self
 
+from .chains import heads
 from .errors import DamagedStore, from_os_error, printable
 from .ids import is_job_id
 from .schema import SCHEMA, newer
@@ -75,6 +76,7 @@ class Reader:
     def resolve(self, token: str) -> list[Record]:
         """Return the jobs a person may mean: the full id; else that label, newest first; else that id prefix.
 
+        Of jobs with that label of which one does another anew, or goes on with it, the newest is meant.
         At most ``CANDIDATES``; empty when there is none.
         """
         if not token or not token.isprintable():
@@ -82,7 +84,7 @@ class Reader:
         exact = self.record(token)
         if exact is not None:
             return [exact]
-        labelled = self._records(f"label = ? {_NEWEST} LIMIT ?", (token, CANDIDATES))
+        labelled = heads(self._records(f"label = ? {_NEWEST} LIMIT ?", (token, CANDIDATES)))
         if labelled or not _ID_CHARACTERS.issuperset(token):
             return labelled
         beyond = token[:-1] + chr(ord(token[-1]) + 1)

@@ -240,9 +240,12 @@ def _flag(setting: Setting, raw: object, place: str) -> bool:
 def _text(setting: Setting, raw: object, place: str) -> str:
     if not isinstance(raw, str) or "\0" in raw or "\n" in raw:
         raise _bad(setting, raw, place, "one line of text")
-    if setting.choices and raw not in setting.choices:
+    if not setting.choices:
+        return raw
+    word = raw.strip().lower()
+    if word not in setting.choices:
         raise _bad(setting, raw, place, "one of " + ", ".join(setting.choices))
-    return raw
+    return word
 
 
 def _number(setting: Setting, raw: object, place: str) -> float:

@@ -31,6 +31,7 @@ _COPIED = (
     "model_observed",
     "conversation",
     "continues",
+    "retries",
     "tier",
     "effort",
     "state",

@@ -30,7 +30,8 @@ def again(options: Globals, /, words: tuple[str, ...], background: bool, **flags
     """Go on with the conversation of an ended job: the same lane, folder and verb, what was said still known.
 
     JOB is an id, a prefix of one or a label; without it, the newest job of this folder that can be
-    continued. It becomes a new job, whose object names the earlier one (continues).
+    continued. It becomes a new job, whose object names the earlier one (continues). The label is kept
+    (--label L: another), and from then on means the new job; the earlier one is reached by its id.
 
     SESSION is the name or id of a session that has ended. Its conversation goes on in a job that only reads: a job
     can't ask, as the session did. osrc session relaunch goes on in it live; one that runs takes osrc session send.
@@ -48,6 +49,7 @@ def again(options: Globals, /, words: tuple[str, ...], background: bool, **flags
         raise click.UsageError("A conversation goes on in the folder of its job: leave --cwd out.")
     flags["cwd"] = str(job.get("cwd"))
     flags["lane"] = flags["lane"] or str(job.get("lane"))
+    flags["label"] = flags["label"] or kept_label(job)
     earlier = str(job.get("job_id") or job["session_id"])
     request = job_request(options, str(job.get("verb") or "run"), task, flags) | {"continues": earlier}
     if not options.quiet:
@@ -76,6 +78,12 @@ def conversation(reach: Reach, token: str) -> dict[str, Any]:
         if not is_named(reach, token):
             raise
         return named_session(reach, token)
+
+
+def kept_label(earlier: dict[str, Any]) -> str | None:
+    """Return the label of the job that is gone on with; a session's is a remark and no name of a job."""
+    label = earlier.get("label") if "job_id" in earlier else None
+    return label if isinstance(label, str) and label else None
 
 
 def _asked_in(job: dict[str, Any]) -> str:

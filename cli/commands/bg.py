@@ -34,8 +34,9 @@ def bg(options: Globals, /, words: tuple[str, ...], **flags: Any) -> int:  # noq
     Next: osrc watch ID or osrc wait ID, then osrc result ID; osrc cancel ID ends it.
     """
     verb = "run"
-    if words and words[0] in VERBS:
-        verb, words = words[0], words[1:]
+    named = words[0].lower() if words else ""
+    if named in VERBS and (words[0] == named or len(words) > 1 or flags["task_file"] is not None):
+        verb, words = named, words[1:]
     elif len(words) == 2:
         _no_verb(words[0])
     return detach(options, verb, words, flags)

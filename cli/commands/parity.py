@@ -55,7 +55,10 @@ def _words(command: str, given: tuple[str, ...]) -> tuple[str, ...]:
     """Return the tools that were named; none means all that are here."""
     from ...lanes.parity.hosts import HOST_TOOLS  # noqa: PLC0415 - not for the help
 
-    named = [*given, *([command.removeprefix("parity-")] if command.startswith("parity-") else [])]
+    named = [
+        *(word.lower() for word in given),
+        *([command.removeprefix("parity-")] if command.startswith("parity-") else []),
+    ]
     unknown = next((word for word in named if word not in HOST_TOOLS and word != _EVERY), None)
     if unknown is not None:
         near = meant(unknown, (*HOST_TOOLS, _EVERY))

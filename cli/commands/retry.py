@@ -25,7 +25,7 @@ from .bg import detach_request, show_plan
 _LIMIT = 64 * 1024 * 1024
 _KEPT = ("lane", "model", "effort", "tier", "cwd", "label")
 _WELL = ("done", "done?")
-_MEMBERS = ("task", "model", "lane", "effort", "tier", "label")
+_MEMBERS = ("task", "model", "lane", "effort", "tier", "label", "retries")
 """What a member of a group has of its own."""
 
 
@@ -39,7 +39,8 @@ def retry(options: Globals, /, job_id: str, background: bool, **flags: Any) -> i
     """Have an ended job's task done anew, as a new job: the same verb, folder and terms, or others that are given.
 
     What is given replaces what was asked for then: -m another model, --lane another lane (and its own model).
-    Files in the folder are as they are now. ID is a job's id, a prefix of one or a label.
+    Files in the folder are as they are now. ID is a job's id, a prefix of one or a label. The label is kept
+    (--label L: another), and from then on means the new job; the earlier one is reached by its id.
 
     Of a group (fanout-...) its members that did not end well are done anew, as a new group.
     """
@@ -84,7 +85,7 @@ def request_anew(options: Globals, job: Job, flags: dict[str, Any]) -> dict[str,
     for key in ("skills", "mcp", "continues"):
         if kept.get(key) and key not in request:
             request[key] = kept[key]
-    return request
+    return request | {"retries": str(job["job_id"])}
 
 
 def group_anew(options: Globals, group: Group, flags: dict[str, Any]) -> dict[str, Any]:

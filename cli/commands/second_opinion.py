@@ -42,6 +42,7 @@ _SPARES = 2
 @click.option("--cwd", metavar="DIR", help="Folder that they look at (default: this one).")
 @click.option("--timeout", metavar="S", type=Duration(days=30), help="Hard cap for each answer.")
 @click.option("--task-file", metavar="F", help="Read the question from a file.")
+@click.option("--dry-run", is_flag=True, help="Print who would be asked, and what that costs; ask nobody.")
 @click.option("--detach", "--bg", "detached", is_flag=True, help="Print its id and leave it running.")
 @click.pass_obj
 @heard()
@@ -56,16 +57,21 @@ def second_opinion(options: Globals, /, words: tuple[str, ...], **flags: Any) ->
     again whoever gave no answer where nothing did. osrc status lists it, osrc cancel ID ends it.
 
     Exit code 0: consensus, majority, contract or ruling; 2: only one usable answer, or no ruling was wanted;
-    1: no usable answer, or no ruling could be had.
+    1: no usable answer, or no ruling could be had. With --dry-run 1: the gate or the budget would refuse it.
     """
     if len(words) == 2 and words[0] == "resume":
+        if flags["dry_run"]:
+            raise click.UsageError("--dry-run is for a new question: leave it out, or leave resume out.")
         return _resume(options, words[1], detached=flags["detached"])
     if words == ("resume",) and flags["task_file"] is None:
         raise click.UsageError("resume needs an ID: osrc second-opinion resume ID (osrc loop list).")
     question = read_task(words, flags["task_file"])
     contract_of(flags["contract"])
     reach = Reach(options)
-    return staying(options, reach, _Opinion(options, question, flags).begun(reach), detached=flags["detached"])
+    asked = _Opinion(options, question, flags)
+    if flags["dry_run"]:
+        return looping.show_planned(options, asked.planned(reach), *asked.judged_by())
+    return staying(options, reach, asked.begun(reach), detached=flags["detached"])
 
 
 def opinion(
@@ -78,6 +84,14 @@ def opinion(
     given = {**flags, "contract": contract.words if contract is not None else None}
     found = _Opinion(options, question, given).begun(reach)
     return verdict_of(loops.wait_for(reach, str(found["loop_id"]), None, lambda _loop: None))
+
+
+def planned(
+    options: Globals, reach: Reach, question: str, contract: Contract | None, flags: dict[str, Any]
+) -> dict[str, Any]:
+    """Return ``loop_planned`` for a question that nobody is asked. Raises and takes what ``opinion`` does."""
+    given = {**flags, "contract": contract.words if contract is not None else None}
+    return _Opinion(options, question, given).planned(reach)
 
 
 def _resume(options: Globals, token: str, *, detached: bool) -> int:
@@ -115,6 +129,21 @@ class _Opinion:
 
     def begun(self, reach: Reach) -> loops.Loop:
         """Have it asked; return it as the loop that it is."""
+        reply = self._started(reach, dry_run=False)
+        looping.told(self._options, reply)
+        return dict(reply["loop"])
+
+    def planned(self, reach: Reach) -> dict[str, Any]:
+        """Return how each of them would be asked: ``loop_planned``. Nobody is."""
+        return self._started(reach, dry_run=True)
+
+    def judged_by(self) -> tuple[str, ...]:
+        """Return what is said of a judge whom nobody named: who it is, is known once the answers are."""
+        named = self._flags["judge"] or self._flags["no_judge"]
+        when = "in any case" if self._flags["judge_anyway"] else "where they differ"
+        return () if named else (f"{when} the strongest model here that was not asked decides",)
+
+    def _started(self, reach: Reach, *, dry_run: bool) -> dict[str, Any]:
         flags = self._flags
         if flags["judge"] and flags["no_judge"]:
             raise click.UsageError("Give --judge or --no-judge, not both.")
@@ -134,11 +163,9 @@ class _Opinion:
             "common": crewing.request_of(self._options, "run", self._question, **shared),
         }
         try:
-            reply = loops.start(reach, request, dry_run=False)
+            return loops.start(reach, request, dry_run=dry_run)
         except CliError as error:
             raise CliError(error.code, f"{error.message}; nothing was started", error.hint) from None
-        looping.told(self._options, reply)
-        return dict(reply["loop"])
 
     # --- who is asked
 

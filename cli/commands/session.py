@@ -210,7 +210,7 @@ def effort(options: Globals, words: tuple[str, ...]) -> int:
     A session in a terminal is started anew with it, in the same conversation, where its CLI can do that; otherwise it
     is refused. Declined while it works.
     """
-    word = words[-1]
+    word = words[-1].lower()
     if len(words) > 2 or word not in [known.value for known in Effort]:
         raise click.UsageError(f"{word[:40]!r} is no effort: {', '.join(known.value for known in Effort)}.")
     reach = Reach(options)
@@ -233,12 +233,13 @@ def mode(options: Globals, words: tuple[str, ...], yolo: bool) -> int:
     """
     known = [word.value for word in SessionMode]
     reach = Reach(options)
-    token, wanted = (words[0], None) if len(words) == 1 and words[0] not in known else parts.split(reach, words)
+    token, wanted = (words[0], None) if len(words) == 1 and words[0].lower() not in known else parts.split(reach, words)
     found = meant(reach, token)
     if wanted is None:
         now = found["mode"] or SessionMode.ASK.value
         answer_json({"name": found["name"], "mode": now}) if options.json else answer(now)
         return exit_codes.DONE
+    wanted = wanted.lower()
     if wanted not in known:
         raise click.UsageError(f"{wanted[:40]!r} is no mode: {', '.join(known)}.")
     action = {"op": "mode", "mode": wanted, "yolo": yolo}

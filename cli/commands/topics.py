@@ -76,7 +76,7 @@ supervisor status      {"schema_version", "running", "pid", "version", ...}
 JOB has schema_version job_id label group_id provider lane vehicle verb shape model model_observed tier effort
 state status exit reason outcome started ended accepted_at age_s cwd worktree branch
 progress{last_marker,reads,writes,bash,percent} cost{kind,cash_usd,measured,plan,tokens} supervision
-result_path log_path note conversation continues hops[] wake_at.
+result_path log_path note conversation continues retries hops[] wake_at.
 "status" equals "state". Unknown is null, never 0. Times are epoch seconds.
 """
 

@@ -21,7 +21,7 @@ from ..submit import job_request
 from .asking import POLL_S, Telling, ask
 from .desk import Desk, flags, members, task_text, until
 from .errands import Errand
-from .job_tools import STARTS, Effort, Folder, Lane, Model, Task, Timeout
+from .job_tools import STARTS, DryRun, Effort, Folder, Lane, Model, Task, Timeout, plan_row
 
 TAKES_S = 20.0
 """So long it is waited until an errand's jobs are taken, or refused."""
@@ -61,6 +61,7 @@ def _opinion(server: MCPServer, desk: Desk) -> None:
         effort: Effort = None,
         cwd: Folder = None,
         timeout_s: Timeout = None,
+        dry_run: DryRun = False,
     ) -> dict[str, Any]:
         """Ask several models of different makers the same question, read-only, and say what stands and who dissents.
 
@@ -73,6 +74,13 @@ def _opinion(server: MCPServer, desk: Desk) -> None:
             text, form = task_text(question), opinions.contract_of(contract)
             return facts(opinions.opinion(reach.options, reach, text, form, given))
 
+        def look(reach: Reach) -> dict[str, Any]:
+            text, form = task_text(question), opinions.contract_of(contract)
+            return opinions.planned(reach.options, reach, text, form, given)
+
+        if dry_run:
+            steps = (await ask(desk.look, look))["steps"]
+            return {"steps": [{"step": one["step"], "plan": plan_row(one["plan"])} for one in steps]}
         return await _begun(desk, context, "second_opinion", work)
 
 

@@ -123,12 +123,13 @@ class Desk:
         with self.reach() as reach:
             if continues is None:
                 return submit(reach, job_request(self.options, verb, checked_task, flags(given)), dry_run=dry_run)
-            from ..commands.again import conversation  # noqa: PLC0415 - beside its only use
+            from ..commands.again import conversation, kept_label  # noqa: PLC0415 - beside its only use
 
             if given.get("cwd") is not None:
                 raise click.UsageError("a conversation goes on in the folder of its job: leave cwd out")
             earlier = conversation(reach, continues)
             here = {**given, "cwd": str(earlier["cwd"]), "lane": given.get("lane") or str(earlier["lane"])}
+            here["label"] = given.get("label") or kept_label(earlier)
             request = job_request(self.options, str(earlier.get("verb") or "run"), checked_task, flags(here))
             request["continues"] = str(earlier.get("job_id") or earlier["session_id"])
             return submit(reach, request, dry_run=dry_run)

@@ -47,6 +47,7 @@ Lane = Annotated[str | None, Field(description="Who runs it and who is billed (b
 Effort = Annotated[
     Literal["minimal", "low", "medium", "high", "xhigh", "max"] | None, Field(description="Reasoning effort.")
 ]
+DryRun = Annotated[bool, Field(description="Only say what would be run, and what it costs.")]
 Folder = Annotated[str | None, Field(description="Absolute folder to work in; else the server's own.")]
 Worktree = Annotated[bool | None, Field(description="Work in a git work tree of its own, on a branch of its own.")]
 JobId = Annotated[
@@ -91,7 +92,7 @@ def _starting(server: MCPServer, desk: Desk) -> None:
         check: Annotated[
             str | None, Field(description="A command run in its folder afterwards: only exit status 0 is a success.")
         ] = None,
-        dry_run: Annotated[bool, Field(description="Only say what would be run, and what it costs.")] = False,
+        dry_run: DryRun = False,
     ) -> dict[str, Any]:
         """Hand a task to another AI coding tool on this machine. Returns the job's id at once; it runs on its own.
 
@@ -103,7 +104,7 @@ def _starting(server: MCPServer, desk: Desk) -> None:
         grants = (("skills", skills), ("mcp", mcp_servers))
         given["grants"] = tuple(f"{kind}={','.join(names)}" for kind, names in grants if names)
         reply = await ask(desk.delegate, verb, task, given, dry_run=dry_run, continues=continues)
-        return {"plan": _plan(reply.get("plan") or {})} if dry_run else accepted(reply)
+        return {"plan": plan_row(reply.get("plan") or {})} if dry_run else accepted(reply)
 
     @server.tool(annotations=STARTS)
     async def fanout(  # noqa: PLR0913 - by name
@@ -278,7 +279,7 @@ def of_its_own(ids: Sequence[str]) -> None:
 
 def accepted(reply: Mapping[str, Any]) -> dict[str, Any]:
     """Return what a host is told of a job that was taken."""
-    job_id, plan = str(reply["job_id"]), _plan(reply.get("plan") or {})
+    job_id, plan = str(reply["job_id"]), plan_row(reply.get("plan") or {})
     return {"job_id": job_id, "plan": plan, "result_uri": _uri(job_id), "next": "wait for it, then result"}
 
 
@@ -302,7 +303,7 @@ def _findings(found: list[tuple[dict[str, Any], str | None]]) -> list[dict[str, 
     return rows
 
 
-def _plan(plan: Mapping[str, Any]) -> dict[str, Any]:
+def plan_row(plan: Mapping[str, Any]) -> dict[str, Any]:
     """Return what a host says of a plan in one line; what leaves this machine is never left out."""
     keys = (
         "lane",

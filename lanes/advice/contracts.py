@@ -33,6 +33,7 @@ class Contract:
 def parse_contract(words: str) -> Contract:
     """Return the contract that a person wrote. Raises ContractError."""
     kind, colon, rest = words.strip().partition(":")
+    kind = kind.strip().lower()
     if kind == "json" and not colon:
         return Contract("json", "json")
     if kind == "keys" and colon:

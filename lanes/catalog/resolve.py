@@ -121,13 +121,13 @@ def _by_name(  # noqa: PLR0911 - one rule after the other
         if row.use == "image":
             return image(model)
         if row.lane not in ask.lanes:
-            return absent(ABSENT.get(row.lane, row.lane), ask.lanes, model)
+            return absent(ABSENT.get(row.lane, row.lane), model)
         return ask.to(row.lane, row.model, row.tier)
     if (wrong := misspelt(ask, model)) is not None:
         return wrong
     if (family := family_of(model)) is not None:
         if family not in ask.lanes:
-            return absent(ABSENT.get(family, family), ask.lanes, model)
+            return absent(ABSENT.get(family, family), model)
         return ask.to(family, model, None, f"{model} is not in the table; its name says {family}.")
     return _unlisted(ask, model, home)
 
@@ -163,5 +163,5 @@ def _dual(ask: Ask, word: str, home: str | None) -> Resolved | ChooseByReadiness
         said = f"{missing}{word} runs over OpenRouter as {both.openrouter}, metered on your key there."
         ways.append(ask.to(_OPENROUTER, both.openrouter, tier, said))
     if not ways:
-        return absent("Devin or OpenRouter", ask.lanes, word)
+        return absent("Devin or OpenRouter", word)
     return ways[0] if len(ways) == 1 else ChooseByReadiness(candidates=tuple(ways))

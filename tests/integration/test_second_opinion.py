@@ -41,6 +41,14 @@ def ask(home: Supervised, models: str, *words: str) -> tuple[int, dict[str, Any]
 
 def test_what_stands_of_several_answers(home: Supervised) -> None:
     oracle(home)
+    code, found = ask(home, "short,long", "--judge", "oracle:judge", "--dry-run")
+    assert (code, [one["step"] for one in found["steps"]], home.records()) == (
+        0,
+        ["answer oracle:short", "answer oracle:long", "rule oracle:judge"],
+        [],
+    )
+    assert [one["plan"]["gate_open"] for one in found["steps"]] == [True] * 3
+
     code, found = ask(home, "short,long")
     assert (code, found["outcome"], found["answer"], found["judge"]) == (0, "consensus", "42", None), found
     assert [(one["model"], one["lane"], one["agrees"]) for one in found["members"]] == [

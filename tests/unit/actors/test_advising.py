@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 import pytest
 from fakes.state import NOW, job_id, scratch_home
 from outsourcerer.actors.advising import Place, Question, chosen, give
+from outsourcerer.actors.choosing import choose
 from outsourcerer.actors.lane_book import LaneBook
 from outsourcerer.actors.limit_book import LimitBook
 from outsourcerer.actors.model_book import BENCHMARKS, LISTING, ModelBook
@@ -100,6 +101,20 @@ def test_a_lane_seen_without_a_sign_in_comes_last_and_is_never_chosen(machine):
     lane, said = machine.chosen(**away)
     assert lane is None
     assert "no lane that is ready" in said[0]
+
+
+@pytest.mark.parametrize("signed", [True, False])
+def test_a_lane_tried_for_want_of_one_that_is_signed_in_is_named_as_such(machine, signed):
+    (machine.bin / "devin").unlink()
+    if not signed:
+        machine.sign_in.unlink()
+    place = machine.place(OSRC_LOCAL_URL="http://127.0.0.1:9/v1")
+    request = JobRequest(task=CODE, cwd=str(machine.folder))
+    found = choose(request, place.registry, place.models, place.environment, place.settings)
+    assert found.lane == "claude"
+    said = " ".join(found.notices)
+    assert ("no lane is seen to be signed in here: claude is tried all the same" in said) is not signed
+    assert ("to sign in: claude (and sign in once)" in said) is not signed
 
 
 def test_what_is_signed_in_stands_before_a_better_one_that_is_not(machine):

@@ -131,6 +131,19 @@ def test_a_typo_gets_the_nearest_word_and_exit_64(
     assert not home.exists()
 
 
+@pytest.mark.parametrize("path", [path for path in leaves() if path], ids=" ".join)
+def test_a_choice_is_taken_in_any_case(path: tuple[str, ...], home: Path) -> None:
+    command: click.Command | None = cli
+    for name in path:
+        assert isinstance(command, click.Group)
+        command = command.get_command(click.Context(command), name)
+    assert command is not None
+    for parameter in command.params:
+        if isinstance(parameter.type, click.Choice):
+            for word in parameter.type.choices:
+                assert parameter.type.convert(str(word).upper(), parameter, None) == word
+
+
 @pytest.mark.parametrize(
     ("words", "code", "exit_code"),
     [

@@ -127,6 +127,7 @@ def test_a_conversation_goes_on_where_its_job_was(gateway: FakeGateway, tmp_path
     gateway.jobs[FIRST] = job(FIRST, label="mend", verb="edit", cwd=str(tmp_path), **ENDED)
     call("delegate", task="The edge cases are missing.", continues="mend", skills=["review"], mcp_servers=["a", "b"])
     request = next(body for body in gateway.requests if body["kind"] == "job.submit")["request"]
+    assert request["label"] == "mend"
     expected = {"continues": FIRST, "verb": "edit", "lane": "fake", "cwd": str(tmp_path), "skills": ["review"]}
     assert {key: request[key] for key in expected} == expected
     assert request["mcp"] == ["a", "b"]
@@ -477,6 +478,19 @@ def test_an_errand_returns_its_id_and_is_waited_for(gateway: FakeGateway, monkey
         assert (await said("status"))["errands"] == []
 
     talk(work)
+
+
+def test_a_dry_run_of_a_second_opinion_asks_nobody(gateway: FakeGateway, monkeypatch: pytest.MonkeyPatch) -> None:
+    bodies: list[dict[str, Any]] = []
+    steps = [{"step": "answer a", "plan": {"lane": "fake", "gate": "open", "disclosure": ["goes out"], "argv": ["x"]}}]
+    planned = {"kind": "loop_planned", "steps": steps}
+    monkeypatch.setattr(Reach, "request", lambda _self, body: bodies.append(body) or planned)
+    found = call("second_opinion", question="What?", models=["a", "b"], dry_run=True)
+    assert found == {
+        "steps": [{"step": "answer a", "plan": {"lane": "fake", "gate": "open", "disclosure": ["goes out"]}}]
+    }
+    assert [(body["kind"], body["dry_run"]) for body in bodies] == [("loop.start", True)]
+    assert call("status")["errands"] == []
 
 
 def test_what_is_refused_of_an_errand_is_said_at_once(gateway: FakeGateway, tmp_path: Path) -> None:

@@ -156,6 +156,8 @@ def test_what_is_no_object_or_list_is_no_data(text):
         ("json", "it is [1]", False),
         ("keys: a , b", '{"a": 1, "b": null, "c": 2}', True),
         ("keys:a", '[{"a": 1}]', False),
+        (" Keys :a", '{"a": 1}', True),
+        ("JSON", "[]", True),
         (r"regex:^\d+$", " 12\n", True),
         (r"regex:^\d+$", "12 or 13", False),
         ("regex:^(a+)+$", "a" * 5000 + "b", False),

@@ -132,6 +132,25 @@ def test_refusals_say_what_and_what_else(model: str | None, lane: str | None, co
     assert result.hint
 
 
+def test_a_hint_lists_a_few_and_says_what_lists_all() -> None:
+    many = {**LANES, **{f"lane-{number}": Tier.MID for number in range(60)}}
+    for model, lane in (
+        ("GPT5", None),
+        ("wholly-unknown-1", None),
+        (None, "lane-x"),
+        ("sol", "claude"),
+        ("opus", "codex"),
+    ):
+        result = resolve(model, lane, None, lanes=many)
+        assert isinstance(result, Refused)
+        assert result.hint is not None
+        assert len(result.hint) < 160, result.hint
+        assert "lane-7" not in result.hint or lane == "lane-x"
+        assert "osrc lanes" in result.hint or "osrc models" in result.hint or "--lane" in result.hint
+    hint = ask("GPT5").hint
+    assert hint.startswith("osrc models lists the words (perhaps gpt-5")
+
+
 def test_every_alias_has_its_lane_its_model_and_its_tier() -> None:
     for word, row in ALIASES.items():
         result = ask(word)

@@ -120,7 +120,7 @@ def test_a_model_on_its_lane(model: str | None, lane: str, expected: tuple) -> N
         ("opus", "codexor", "Claude backend only", "--lane claude -m opus"),
         ("glm", "codex", "metered on your key", "gpt-5.5"),
         ("glm-5.2", "cc", "Devin's own id", "z-ai/glm-5.2"),
-        ("hy3", "devin", "over OpenRouter only", "swe-1.7"),
+        ("hy3", "devin", "over OpenRouter only", "glm-5-3"),
         ("gemini-pro", "cc", "Gemini backend only", "VENDOR/MODEL"),
         ("opus", "codex", "served only by claude", "gpt-5.5"),
         ("glm", "claude", "not a model of the claude lane", "--lane cc"),

@@ -115,6 +115,13 @@ def test_flags_win_over_environment_over_file_over_default():
     assert (both.text("model"), both.origin("model")) == ("newer", "environment OSRC_MODEL")
 
 
+@pytest.mark.parametrize("key", [key for key, setting in SETTINGS.items() if setting.choices])
+def test_a_choice_is_taken_in_any_case(key):
+    for word in SETTINGS[key].choices:
+        assert parse(SETTINGS[key], f" {word.upper()}", key) == word
+    assert "one of" in refusal({}, flags={key: "nonsense"}).message
+
+
 @pytest.mark.parametrize(
     "word", ["abc", "-1", "nan", "inf", "1e999", "5m", "1,5", "0x10", " ", "1" * 5000, "\ud800", "1\n2"]
 )

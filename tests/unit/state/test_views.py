@@ -22,6 +22,7 @@ CONTRACT = {
     "model_observed",
     "conversation",
     "continues",
+    "retries",
     "tier",
     "effort",
     "state",
