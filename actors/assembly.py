@@ -69,12 +69,19 @@ class Assembly:
             self.services.lock.release()
 
 
-def assemble(
-    home: Home, settings: Settings, *, listener: Listener | None, attached: bool, lock: HomeLock | None = None
+def assemble(  # noqa: PLR0913  what a tree is made of, all but the first two by name
+    home: Home,
+    settings: Settings,
+    *,
+    listener: Listener | None,
+    attached: bool,
+    lock: HomeLock | None = None,
+    ending: bool = False,
 ) -> Assembly:
     """Start the services, then the tree, and wait until it takes jobs.
 
     ``lock`` is the state home's, held already unless ``attached``; the caller releases it.
+    ``ending``: what runs is adopted, and nothing that waits is begun any more.
     Raises StateError when the store can't be opened or the tree does not come up.
     """
     lock = lock or HomeLock(home)
@@ -108,6 +115,8 @@ def assemble(
         stopping=threading.Event(),
         umask=umask,
     )
+    if ending:
+        services.stopping.set()
     notices: Notices | None = None
     try:
         notices = Notices(fifo, directory)

@@ -68,7 +68,7 @@ from ..messages.session import (
 )
 from ..messages.vocabulary import PROTOCOL, JobState
 from ..state import views
-from ..state.errors import StateError
+from ..state.errors import FULL_ERRNOS, StateError, from_os_error
 from ..state.identity import look
 from ..state.loops_reader import live_loops, running
 from ..state.queue_reader import paused
@@ -81,7 +81,7 @@ from .host import decode_environment
 from .intake import settings_of
 from .job_desk import JobDesk, resolve
 from .jobs_asked import Adopt, Cancel
-from .lane_book import LaneBook
+from .lane_book import FOR_NOW, LaneBook
 from .loop_desk import LoopDesk
 from .services import Services
 from .session_desk import SessionDesk
@@ -154,13 +154,12 @@ class Dispatcher:
             yield from self._answer(body)
         except StateError as error:
             yield error.refusal
+        except OSError as error:
+            log.exception("a %s command failed", body.get("kind"))
+            yield unable(error)
         except Exception:  # noqa: BLE001  the client is told, whatever it was
             log.exception("a %s command failed", body.get("kind"))
-            yield Refused(
-                code=RefusalCode.INTERNAL,
-                message="the supervisor met a fault of its own",
-                hint="osrc supervisor logs shows it",
-            )
+            yield FAULT
         finally:
             self.activity.end()
 
@@ -383,6 +382,24 @@ class Dispatcher:
             max_jobs=self._max_jobs,
             actors=self.services.directory.waiting(),
         )
+
+
+FAULT = Refused(
+    code=RefusalCode.INTERNAL,
+    message="the supervisor met a fault of its own",
+    hint="osrc supervisor logs shows it",
+)
+
+
+def unable(error: OSError) -> Refused:
+    """Return the refusal where the machine denied something: for want of room or descriptors is no fault of ours."""
+    if error.errno in FOR_NOW:
+        message = f"the supervisor can't do that for now: {error.strerror}"
+        hint = "try again; where it stays so: osrc supervisor restart (what runs goes on)"
+        return Refused(code=RefusalCode.SUPERVISOR_BUSY, message=message, hint=hint)
+    if error.errno in FULL_ERRNOS:
+        return from_os_error(error, error.filename or "a file of the supervisor").refusal
+    return FAULT
 
 
 def bad_request(error: ValidationError) -> Refused:

@@ -22,6 +22,8 @@ from .base import Actor, log
 from .dispatch import Dispatcher
 
 BACKLOG = 128
+ACCEPT_PAUSE_S = 0.05
+"""Until the next try to let in whoever waits, where there was no descriptor or no thread for them."""
 SEND_S = 30.0
 """A client that takes nothing for so long is dropped; it can resume."""
 
@@ -56,18 +58,39 @@ class Gateway(Actor):
         self.finished()
 
     def _accept(self) -> None:
+        """Let in whoever comes. Who can't be let in for now waits in the socket's queue: nothing ends this early."""
         self._listener.socket.settimeout(None)
+        troubled = False
         while not self._closed.is_set():
             try:
                 connection, _ = self._listener.socket.accept()
-            except OSError:
-                return
-            token = self._listener.token
+            except OSError as error:
+                if self._listener.socket.fileno() < 0:
+                    return
+                trouble: Exception | None = error
+            else:
+                trouble = None if self._let_in(connection) else RuntimeError("no thread can be started")
+            if trouble is not None:
+                if not troubled:
+                    log.warning("nobody can be let in for now: %s", trouble)
+                self._closed.wait(ACCEPT_PAUSE_S)
+            troubled = trouble is not None
+
+    def _let_in(self, connection: socket.socket) -> bool:
+        """Serve one client in a thread of its own, unless it is another user's. False: there is no thread for it."""
+        token = self._listener.token
+        try:
             if self._closed.is_set() or (token is None and not same_user(connection)):
                 connection.close()
-                continue
+                return True
             session = Session(self._dispatcher, connection, token)
             threading.Thread(target=session.run, name="connection", daemon=True).start()
+        except OSError:
+            connection.close()  # it left already
+        except RuntimeError:
+            connection.close()
+            return False
+        return True
 
 
 class Session:

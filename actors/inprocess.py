@@ -14,6 +14,7 @@ from typing import Any
 from ..state.home import Home
 from ..state.settings import Settings, config_file, read_config
 from .assembly import Assembly, assemble
+from .lock import HomeLock
 from .redaction import CleanFormatter
 
 
@@ -38,11 +39,33 @@ class Tree:
         self._assembly.close()
 
 
+def end_all(home: Home, environ: Mapping[str, str]) -> bool:
+    """Adopt everything that the records name and nobody looks after, and end it. Blocks, up to two minutes.
+
+    False: another process holds the state home, and nothing was done. What waits for its turn goes on waiting.
+    Raises StateError when the state home or the settings can't be used.
+    """
+    home.preflight()
+    lock = HomeLock(home)
+    if not lock.take():
+        return False
+    try:
+        settings = _begin(environ)
+        tree = Tree(assemble(home, settings, listener=None, attached=True, lock=lock, ending=True))
+        tree.close("cancel")
+    finally:
+        lock.release()
+    return True
+
+
 def open_tree(home: Home, environ: Mapping[str, str]) -> Tree:
     """Start a tree in this process. Raises StateError when the state home or the settings can't be used."""
     home.preflight()
+    return Tree(assemble(home, _begin(environ), listener=None, attached=True))
+
+
+def _begin(environ: Mapping[str, str]) -> Settings:
     if logging.lastResort is not None:
         logging.lastResort.setFormatter(CleanFormatter())
     path = config_file(environ)
-    settings = Settings.load(environ, read_config(path), source=path)
-    return Tree(assemble(home, settings, listener=None, attached=True))
+    return Settings.load(environ, read_config(path), source=path)

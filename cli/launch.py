@@ -307,6 +307,16 @@ class InProcess:
         self._tree.close("shutdown")
 
 
+def end_here(root: str) -> bool:
+    """Take up all that is left running and end it, in this process. False: another process looks after it.
+
+    Raises StateError where the state home can't be used.
+    """
+    from ..actors.inprocess import end_all  # noqa: PLC0415 - the whole product
+
+    return end_all(full_home(os.environ, root), os.environ)
+
+
 def in_process(root: str) -> Channel:
     """Return a tree in this process. Raises StateError where none can be."""
     return InProcess(root)

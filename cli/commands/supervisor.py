@@ -19,6 +19,9 @@ from ..render.plain import one_line
 from ..tailing import added, tail
 from .logs import show
 
+LEFT_S, LOOK_S = 60.0, 0.1
+"""How long a process that holds the state home, and is no supervisor yet, is waited for; and between two looks."""
+
 
 @click.group(cls=Group)
 def supervisor() -> None:
@@ -64,12 +67,14 @@ def status(options: Globals) -> int:
 
 
 @supervisor.command("stop", cls=Command)
-@click.option("--cancel", "end_jobs", is_flag=True, help="Also end the jobs that run.")
+@click.option("--cancel", "end_all", is_flag=True, help="Also end the jobs and sessions that run, watched or not.")
 @click.pass_obj
-def stop(options: Globals, end_jobs: bool) -> int:
+def stop(options: Globals, end_all: bool) -> int:
     """Stop the supervisor. Running delegates go on, and the next one takes them over, unless --cancel is given."""
     reach = Reach(options)
-    stopped = _stop(reach, "cancel" if end_jobs else "shutdown")
+    stopped = _stop(reach, "cancel" if end_all else "shutdown")
+    if end_all:
+        stopped = _end_what_is_left(reach, stopped)
     if options.json:
         answer_json({"stopped": stopped is not None, "pid": stopped})
     else:
@@ -148,7 +153,7 @@ def _ask(socket: str, body: dict[str, str]) -> dict[str, Any] | None:
 def _stop(reach: Reach, reason: str) -> int | None:
     """Stop it and wait until it is gone; return its pid, or None when none ran.
 
-    One that does not answer, or speaks another protocol, gets TERM by pid and start time.
+    One that does not answer, or speaks another protocol, gets TERM by pid and start time: then delegates go on.
     """
     from .. import launch  # noqa: PLC0415 - processes are only looked at here
 
@@ -158,8 +163,6 @@ def _stop(reach: Reach, reason: str) -> int | None:
     try:
         reply = _ask(seen["socket"], {"kind": "supervisor.stop", "reason": reason})
     except CliError as error:
-        if reason == "cancel":
-            raise
         if not isinstance(error, SupervisorLostError):  # one that is lost may have left before it answered
             say(f"osrc: {error.message}; ending it by its pid")
         launch.terminate(seen)
@@ -170,3 +173,35 @@ def _stop(reach: Reach, reason: str) -> int | None:
         launch.terminate(seen)
     launch.wait_until_gone(seen)
     return int(seen["pid"])
+
+
+def _end_what_is_left(reach: Reach, stopped: int | None) -> int | None:
+    """End what runs by the records although no supervisor ended it: none ran, or it could not look after all.
+
+    Returns the pid of a supervisor that was stopped, also of one that only came meanwhile. Raises CliError for
+    what still runs.
+    """
+    from .. import ending, launch  # noqa: PLC0415 - records and processes are only looked at here
+
+    deadline = time.monotonic() + LEFT_S
+    found = before = ending.legible(reach.root)
+    while found is None or found:
+        if launch.end_here(reach.root):
+            found = ending.left(reach.root)
+            if not found and before:
+                say(f"osrc: ended what no supervisor looked after: {before.words()}")
+            break
+        again = _stop(reach, "cancel")  # another one has begun to look after it
+        stopped = stopped or again
+        if time.monotonic() > deadline:
+            break
+        time.sleep(LOOK_S)
+        found = ending.legible(reach.root)
+    if found is None or found:
+        raise CliError(
+            "supervisor_busy",
+            f"not ended: {found.words() if found else 'what runs'}",
+            "osrc supervisor logs says why; then again: osrc supervisor stop --cancel",
+        )
+    ending.tell_elsewhere(found)
+    return stopped

@@ -392,7 +392,8 @@ def look_at(made: RealStorm, decoys: list[subprocess.Popen[bytes]]) -> Seen:
     home = made.home
     lives = not str((made._session() or {}).get("state")).startswith(("exited", "lost", "failed"))
     answers = home.osrc("status", "--json", timeout=120).returncode == 0
-    home.osrc("supervisor", "stop", "--cancel", timeout=120)
+    stopped = home.osrc("supervisor", "stop", "--cancel", timeout=120)
+    made.outcome.log.append(f"stop at the end: {stopped.returncode} {stopped.stdout!r} {stopped.stderr[-300:]!r}")
     deadline = time.monotonic() + 60
     while home.processes() and time.monotonic() < deadline:
         time.sleep(0.05)
