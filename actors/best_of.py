@@ -22,7 +22,7 @@ from .crew_run import Candidate, told
 from .git import GitError, ask_git, git
 from .kept_request import without_secrets
 from .worktree_removal import remove_worktree
-from .worktrees import Worktree, inside, make_worktree, needs_repository, plan_worktree, settle_worktree
+from .worktrees import Worktree, inside, make_worktree, needs_repository, off_branch, plan_worktree, settle_worktree
 
 RECORD = "best-of.json"
 LIMIT = 1 << 20
@@ -144,9 +144,8 @@ def _weighed(  # noqa: PLR0911  one reason not to win after the other
     try:
         held = settle_worktree(tree, f"{one.summary}\n\nWhat job {one.job_id} left uncommitted.\n")
         words = inside(tree)
-        if held.why is not None or ask_git(tree.root, (*words, "rev-parse", "HEAD")).text != held.head:
-            # The check would see what the branch, which is all that can be taken, does not have.
-            return Try(one, "failed", held.why or f"its tree is not on {tree.branch} any more")
+        if (why := held.why or off_branch(tree)) is not None:
+            return Try(one, "failed", why)
         span = f"{tree.base}..refs/heads/{tree.branch}"
         rows = git(tree.root, *words, "diff", "--no-renames", "--numstat", "-z", span).out.split(b"\0")
         counts = [row.split(b"\t")[:2] for row in rows if row.count(b"\t") == 2]

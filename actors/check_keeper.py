@@ -223,16 +223,16 @@ class Keeper:
         self.shim.write_exit(os.fsencode(self.folder), record)
 
 
-def main(folder: str) -> None:
-    """Keep the check of one folder."""
+def keep(keeper: Keeper) -> None:
+    """Keep a check, as the whole of this process."""
     os.umask(0o077)
-    keeper = Keeper(folder)
     keeper.shim.set_signals()
     for number in keeper.shim.IGNORED:  # heard and forgotten: what is ignored, the check would inherit as ignored
         signal.signal(number, lambda *_: None)
-    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    if hasattr(signal, "SIGCHLD"):
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     keeper.run()
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    keep(Keeper(sys.argv[1]))

@@ -16,6 +16,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from ..messages.commands import JobCleanup, JobGc
+from ..messages.entity_ids import GROUP, kind_of
 from ..messages.job import JobRecord
 from ..messages.refusals import RefusalCode, Refused
 from ..messages.replies import Cleaned
@@ -186,7 +187,7 @@ def _forget_collections(services: Services) -> list[str]:
     place = services.home.root / "fanout"
     said = []
     try:
-        names = [entry.name for entry in place.iterdir() if entry.name.startswith("fanout-")]
+        names = [entry.name for entry in place.iterdir() if entry.name.startswith(GROUP)]
         with Reader(services.home.database) as reader:
             gone = [name for name in names if group(reader, name) is None]
         for name in gone:
@@ -274,7 +275,7 @@ def _judge(  # noqa: PLR0911  one reason after the other
     if is_live(row):
         return job, "it has not ended"
     if (later := users.awaited.get(job.job_id)) is not None:
-        return job, f"{later} is not over" if later.startswith("loop-") else f"{later} comes after it"
+        return job, f"{later} is not over" if kind_of(later) == "loop" else f"{later} comes after it"
     if job.worktree is None or job.continues is not None:  # the tree is an earlier job's
         return job, None
     tree = own_tree_of(job)

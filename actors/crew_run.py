@@ -18,6 +18,7 @@ from typing import Any
 from ..lanes.framing import strip_controls
 from ..messages.refusals import RefusalCode, Refused
 from ..state.errors import printable
+from ..state.file_locks import try_lock
 from ..state.files import read_private, write_private
 from ..state.identity import identify
 from .check_files import Look, changes, look_at_check
@@ -284,23 +285,9 @@ def alone(folder: Path) -> Iterator[bool]:
     """Hold a crew's lock while the block runs; False where another command integrates it just now."""
     descriptor = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
     try:
-        yield _locked(descriptor)
+        yield try_lock(descriptor)
     finally:
         os.close(descriptor)
-
-
-def _locked(descriptor: int) -> bool:
-    try:
-        import fcntl  # noqa: PLC0415  not on Windows
-    except ImportError:
-        return True
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    except OSError:
-        return True  # a file system without locks
-    return True
 
 
 def _refused(message: str, hint: str | None = None) -> Refused:

@@ -6,23 +6,21 @@ looks after it: a group whose record was lost, though its members were not, is m
 
 from __future__ import annotations
 
-import os
 import re
 from dataclasses import dataclass
 from typing import Any
 
 from ..messages.facts import ChildCrashed, Fact
 from ..messages.group import FanoutAccepted, GroupMember, GroupRecord
-from ..messages.job import Identity
 from ..messages.vocabulary import GROUP_ID_PATTERN, Verb
 from ..state.groups_reader import group, live_groups, lost_groups, member_records
-from ..state.identity import look
 from ..state.reader import Reader
 from ..state.restart_budget import RestartBudget
 from .base import Handle, log, start
 from .fanout import Fanout
 from .group_names import SETTLED_S, GroupOver, GroupSeen, JobMoved, group_actor
 from .journal import Append
+from .owners import may_take
 from .services import Services
 from .supervisor import ChildSpec, Restart, Supervisor
 from .tree import in_background
@@ -107,7 +105,7 @@ class Crews(Supervisor):
         record = self._record(group_id)
         if record is None or record.ended is not None:
             return
-        if _owned_elsewhere(record.owner) or not self._may_adopt(record):
+        if not may_take(self.services, record.owner):
             return
         self._groups |= dict.fromkeys((member.job_id for member in record.members), group_id)
 
@@ -133,10 +131,6 @@ class Crews(Supervisor):
             )
         )
 
-    def _may_adopt(self, record: GroupRecord) -> bool:
-        """Whether it is ours to look after: a tree inside a command has its own, or holds the state home's lock."""
-        return not self.services.attached or record.owner is not None or self.services.lock.held
-
     def _record(self, group_id: str) -> GroupRecord | None:
         with Reader(self.services.home.database) as reader:
             found = group(reader, group_id)
@@ -152,10 +146,6 @@ class Crews(Supervisor):
     def _append(self, fact: Fact) -> None:
         append = Append(writer=self.name, epoch=self._epoch, facts=(fact,))
         self.services.directory.tell("journal", append)
-
-
-def _owned_elsewhere(owner: Identity | None) -> bool:
-    return owner is not None and owner.pid != os.getpid() and look(owner.pid, owner.started, owner.boot_id) != "gone"
 
 
 def _made_anew(group_id: str, rows: list[dict[str, Any]]) -> GroupRecord | None:

@@ -13,15 +13,12 @@ import argparse
 import contextlib
 import faulthandler
 import gc
-import hashlib
 import json
 import logging
 import os
 import signal
 import socket
-import stat
 import sys
-import tempfile
 import threading
 from pathlib import Path
 
@@ -39,10 +36,9 @@ from .base import Stop, log
 from .gateway import BACKLOG, Listener, listen
 from .lock import HomeLock
 from .redaction import CleanFormatter
+from .socket_place import socket_place
 from .tree import JOB_VARIABLE
 
-SOCKET_LIMIT = 103
-"""Longest socket path that every platform takes (macOS: 104 with its end)."""
 LOG_LIMIT = 8 * 1024 * 1024
 LAST_WORDS_S = 2.0
 """How long a supervisor that leaves waits for its last answers to be taken."""
@@ -107,41 +103,8 @@ def open_listener(home: Home, settings: Settings) -> Listener:
     if settings.flag("loopback") or not hasattr(socket, "AF_UNIX"):
         made, address, token = loopback.open_port(home, BACKLOG)
         return Listener(made, address, token)
-    place = socket_path(home)
+    place = socket_place(home)
     return Listener(listen(place), os.fspath(place))
-
-
-def socket_path(home: Home) -> Path:
-    """Return a short place for the socket: in the runtime folder, else in the temporary one, under a hashed name.
-
-    The state home may lie too deep for a socket. Raises OSError when there is no private folder for it.
-    """
-    name = hashlib.sha256(os.fsencode(home.root)).hexdigest()[:16] + ".sock"
-    runtime = os.environ.get("XDG_RUNTIME_DIR", "")
-    candidates = [Path(runtime) / "outsourcerer"] if os.path.isabs(runtime) else []  # noqa: PTH117  a string check
-    candidates += [
-        Path("/tmp") / f"outsourcerer-{os.getuid()}",  # noqa: S108  checked to be ours and private
-        Path(tempfile.gettempdir()) / f"osrc-{os.getuid()}",
-        home.root,
-    ]
-    trouble: OSError | None = None
-    for folder in candidates:
-        if len(os.fsencode(folder / name)) > SOCKET_LIMIT:
-            continue
-        try:
-            folder.mkdir(mode=0o700, parents=False, exist_ok=True)
-            seen = folder.lstat()
-            if not stat.S_ISDIR(seen.st_mode) or seen.st_uid != os.getuid():
-                continue
-            if stat.S_IMODE(seen.st_mode) & 0o077:
-                folder.chmod(0o700)
-            probe = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-            probe.close()
-        except OSError as error:
-            trouble = error
-            continue
-        return folder / name
-    raise trouble or OSError("no private folder with a path short enough for a socket")
 
 
 def _announce(home: Home, place: str, lock: HomeLock) -> None:

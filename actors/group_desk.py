@@ -23,7 +23,6 @@ from ..state.errors import StateError
 from ..state.files import read_private
 from ..state.group_views import group_object
 from ..state.groups_reader import group, member_records
-from ..state.identity import identify
 from ..state.job_folder import JobFolder
 from ..state.reader import Reader
 from .attempt import keep_promise
@@ -33,6 +32,7 @@ from .flights import Flight, Flights, is_unknown
 from .intake import Draft
 from .job_writing import create
 from .jobs_asked import Cancel, SubmitGroup
+from .owners import own_identity
 from .purse import Weigh
 from .services import Services
 
@@ -152,8 +152,7 @@ class GroupDesk:
     def _take(
         self, request: FanoutRequest, drafts: Sequence[Draft], refused: Sequence[RefusedMember], flight: Flight
     ) -> Reply:
-        me = identify(os.getpid()) if self.services.attached else None
-        owner = Identity.model_validate(me) if me else None
+        owner = own_identity(self.services)
         made: list[tuple[JobRecord, JobFolder]] = []
         most = request.most or _preferred(drafts) or MOST
         answer: Any = None

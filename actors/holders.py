@@ -7,14 +7,11 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import hashlib
 import json
 import os
 import socket
-import stat
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -31,6 +28,7 @@ from ..state.settings import Settings
 from . import plain_process
 from .gate import Passed
 from .signals import KILL, TERM, send
+from .socket_place import socket_place
 from .tree import end_tree
 
 MAIN = Path(__file__).with_name("holder_main.py")
@@ -38,8 +36,6 @@ START_S, START_LOOK_S = 60.0, 0.02
 HOLDER_LOG = "holder.log"
 """What a holder's process complained of, where it could not start; in the session's folder."""
 LOG_LIMIT = 1 << 20
-SOCKET_LIMIT = 103
-"""Longest socket path that every platform takes (macOS: 104 with its end)."""
 LEAVE_S = 3.0
 
 
@@ -64,7 +60,7 @@ class HolderRoad:
 
     def door(self, home: Home, session_id: str) -> str:
         """Return where a session's holder is to listen. Raises OSError when there is no private place for a socket."""
-        return loopback.door(0) if self.port else os.fspath(runtime_place(home, session_id))
+        return loopback.door(0) if self.port else os.fspath(socket_place(home, session_id))
 
 
 def road_for(settings: Settings, heard: Callable[[bytes], None] = nobody) -> HolderRoad:
@@ -126,39 +122,6 @@ def _start_plainly(folder: Path, attempt: int, road: HolderRoad) -> None:
         if time.monotonic() > deadline:
             raise HolderError(f"the session's process did not begin within {START_S:.0f} s")
         time.sleep(START_LOOK_S)
-
-
-def runtime_place(home: Home, name: str) -> Path:
-    """Return a short place for a socket: in the runtime folder, else in the temporary one, under a hashed name.
-
-    The state home may lie too deep for a socket. Raises OSError when there is no private folder for it.
-    """
-    hashed = hashlib.sha256(os.fsencode(home.root) + name.encode()).hexdigest()[:16] + ".sock"
-    runtime = os.environ.get("XDG_RUNTIME_DIR", "")
-    candidates = [Path(runtime) / "outsourcerer"] if os.path.isabs(runtime) else []
-    candidates += [
-        Path("/tmp") / f"outsourcerer-{os.getuid()}",  # noqa: S108  checked to be ours and private
-        Path(tempfile.gettempdir()) / f"osrc-{os.getuid()}",
-        home.root,
-    ]
-    trouble: OSError | None = None
-    for folder in candidates:
-        if len(os.fsencode(folder / hashed)) > SOCKET_LIMIT:
-            continue
-        try:
-            folder.mkdir(mode=0o700, parents=False, exist_ok=True)
-            seen = folder.lstat()
-            if not stat.S_ISDIR(seen.st_mode) or seen.st_uid != os.getuid():
-                continue
-            if stat.S_IMODE(seen.st_mode) & 0o077:
-                folder.chmod(0o700)
-            probe = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-            probe.close()
-        except OSError as error:
-            trouble = error
-            continue
-        return folder / hashed
-    raise trouble or OSError("no private folder with a path short enough for a socket")
 
 
 def knock(holder: HolderRecord | None, op: str, **fields: object) -> bool:

@@ -16,10 +16,10 @@ from ..state.job_folder import JobFolder
 from .base import Handle
 from .check_files import changes, look_at_check
 from .check_run import Check, CheckResult, Verdict, run_check
-from .git import GitError, ask_git
+from .git import GitError
 from .host import decode_environment
 from .tree import in_background
-from .worktrees import Worktree, inside
+from .worktrees import Worktree, off_branch
 
 RUN = "check"
 """Folder of the run, in the job's folder."""
@@ -60,13 +60,10 @@ def _astray(record: JobRecord) -> str | None:
     """Return why the check sees what the job's branch, which is all that can be taken, does not hold."""
     if record.worktree is None or record.branch is None or record.base is None:
         return None
-    tree = Worktree(path=record.worktree, branch=record.branch, base=record.base)
     try:
-        head = ask_git(tree.root, (*inside(tree), "rev-parse", "HEAD")).text
-        tip = ask_git(tree.root, (*inside(tree), "rev-parse", f"refs/heads/{tree.branch}")).text
+        return off_branch(Worktree(path=record.worktree, branch=record.branch, base=record.base))
     except GitError as error:
         return f"what its branch holds can't be told: {error}"
-    return None if head == tip else f"its tree is not on {tree.branch} any more"
 
 
 def _changed(folder: JobFolder, record: JobRecord, command: str) -> tuple[str, ...] | None:

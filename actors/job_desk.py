@@ -5,14 +5,12 @@ Runs in a thread that may block.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 from typing import Any
 
-from ..messages.job import Identity, JobRequest
+from ..messages.job import JobRequest
 from ..messages.refusals import RefusalCode, Refused
 from ..messages.replies import Accepted, Plan, Reply
-from ..state.identity import identify
 from ..state.ids import is_job_id
 from ..state.store import Reader
 from .attempt import keep_promise
@@ -23,6 +21,7 @@ from .intake import draft as decide
 from .job_writing import create, forget_spool, read_plan
 from .jobs_asked import Submit
 from .lane_book import LaneBook
+from .owners import own_identity
 from .purse import Weigh
 from .services import Services
 from .session_desk import planned
@@ -105,8 +104,7 @@ class JobDesk:
 
     def _take(self, decided: Draft, flight: Flight) -> Reply:
         """Create the job, and let it be journalled."""
-        me = identify(os.getpid()) if self.services.attached else None
-        owner = Identity.model_validate(me) if me else None
+        owner = own_identity(self.services)
         record, folder = create(decided, self.services.home, umask=self.services.umask, owner=owner)
         if decided.account is not None:
             self.services.accounts.keep(record.job_id, decided.account)

@@ -6,7 +6,6 @@ a process: a queued one costs a line in a queue.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -24,7 +23,6 @@ from ..messages.internal import CancelJob, CancelNoticed, FactsCommitted, FactsR
 from ..messages.job import JobId, JobRecord
 from ..messages.refusals import Refused
 from ..messages.vocabulary import JobState
-from ..state.identity import look
 from ..state.job_folder import JobFolder
 from ..state.restart_budget import RestartBudget
 from ..state.store import Reader
@@ -38,6 +36,7 @@ from .job_line import Hold, JobLine, Remove
 from .jobs_asked import Adopt, Cancel, Note, Submit, SubmitGroup
 from .jobs_past import LookedAgain, PastJobs, SweepDue, Swept, Waiting
 from .notices import Unclaimed, job_actor, pass_on_cancel
+from .owners import is_ours, owned_elsewhere
 from .room import RoomCheck
 from .services import Services
 from .supervisor import ChildSpec, Restart, Strategy
@@ -107,9 +106,9 @@ class Jobs(PastJobs):
         """Adopt every live job that nobody else looks after."""
         super().started()
         for record in self._live():
-            if _owned_by_other(record):
+            if owned_elsewhere(record.owner):
                 log.info("%s is looked after by the command that started it", record.job_id)
-            elif not self.services.attached or _owned_by_us(record) or self.services.lock.held:
+            elif not self.services.attached or is_ours(record.owner) or self.services.lock.held:
                 self._take(record)
         self._next()
         if self.services.lock.held:
@@ -355,7 +354,7 @@ class Jobs(PastJobs):
         record = self._record(job_id)
         if record is None or record.state.terminal:
             return True
-        if _owned_by_other(record) or not self.services.lock.take():
+        if owned_elsewhere(record.owner) or not self.services.lock.take():
             return False
         self._take(record)
         self._next()
@@ -490,12 +489,3 @@ class _End:
 
 def _ended(job_id: str, state: JobState, code: int, reason: str, outcome: str) -> JobEnded:
     return JobEnded(job_id=job_id, state=state, exit=code, reason=reason, outcome=outcome)
-
-
-def _owned_by_other(record: JobRecord) -> bool:
-    owner = record.owner
-    return owner is not None and owner.pid != os.getpid() and look(owner.pid, owner.started, owner.boot_id) != "gone"
-
-
-def _owned_by_us(record: JobRecord) -> bool:
-    return record.owner is not None and record.owner.pid == os.getpid()

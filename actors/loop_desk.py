@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..lanes.advice.contracts import ContractError, parse_contract
-from ..messages.job import Identity, JobRequest
+from ..messages.job import JobRequest
 from ..messages.loop import (
     LoopAccepted,
     LoopCancel,
@@ -30,7 +30,6 @@ from ..messages.loop import (
 from ..messages.refusals import RefusalCode, Refused
 from ..messages.replies import LoopIsAccepted, LoopPlanned, LoopView, Plan, Reply
 from ..messages.vocabulary import Verb
-from ..state.identity import identify
 from ..state.ids import new_job_id
 from ..state.loop_views import loop_object
 from ..state.loops_reader import loop
@@ -47,6 +46,7 @@ from .loop_folder import PLAN, REQUEST, RUBRIC, LoopFolder
 from .loop_names import Decree
 from .loop_requests import everyone
 from .loop_sessions import LoopSessions
+from .owners import own_identity
 from .purse import HINT
 from .redaction import clean
 from .services import Services
@@ -172,7 +172,7 @@ class LoopDesk:
             accepted_at=now,
             segment_began=now,
             launched=request.launch,
-            owner=self._owner(),
+            owner=own_identity(self.services),
         )
         folder = LoopFolder.of(self.services.home, request.loop_id)
         folder.create(common.task or "", keepable(common, "", environment) | {"worktree": False})
@@ -212,7 +212,7 @@ class LoopDesk:
             message, hint = "nobody has decided on a plan yet", f"osrc loop resume {record.loop_id} --plan-file FILE"
             return Refused(code=RefusalCode.NOT_FINISHED, message=message, hint=hint)
         self._renew(record, command, folder)
-        fact = LoopResumed(loop_id=record.loop_id, limits=limits, launched=launched, owner=self._owner())
+        fact = LoopResumed(loop_id=record.loop_id, limits=limits, launched=launched, owner=own_identity(self.services))
         return self._decree(fact) or LoopView(loop=self._object(command.loop_id) or {})
 
     def _renew(self, record: LoopRecord, command: LoopResume, folder: LoopFolder) -> None:
@@ -230,10 +230,6 @@ class LoopDesk:
     def _decree(self, fact: LoopFact) -> Refused | None:
         answer: Any = ask(self.services.directory.find("loops"), Decree(fact), ASK_S)
         return answer if isinstance(answer, Refused) else None
-
-    def _owner(self) -> Identity | None:
-        me = identify(os.getpid()) if self.services.attached else None
-        return Identity.model_validate(me) if me else None
 
     def _record(self, loop_id: str) -> LoopRecord | None:
         with Reader(self.services.home.database) as reader:

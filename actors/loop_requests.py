@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from ..messages.entity_ids import LOOP
 from ..messages.job import JobRequest
 from ..messages.loop import LoopRecord, LoopStep, LoopTerms, Role, Shape
 from ..messages.vocabulary import Verb
@@ -99,7 +100,7 @@ def request_for(  # noqa: PLR0913 - what a lap depends on, by name
 ) -> JobRequest:
     """Return the request of one step. ``before`` is the last lap of its kind, in whose place it goes on."""
     shape = record.terms.shape.value
-    name = record.label or record.loop_id.removeprefix("loop-")[:15]
+    name = record.label or record.loop_id.removeprefix(LOOP)[:15]
     asked = shaped(record.terms, common, step.role, step.who)
     works = step.role in (Role.BUILD, Role.WRITE)
     first = works and record.worktree and before is None

@@ -11,10 +11,8 @@ from typing import Any
 
 from ..messages.facts import ChildCrashed, Fact
 from ..messages.internal import FactsCommitted, FactsRefused
-from ..messages.job import Identity
 from ..messages.loop import LoopAccepted, LoopEnd, LoopEnded, LoopRecord
 from ..messages.refusals import RefusalCode, Refused
-from ..state.identity import look
 from ..state.loops_reader import live_loops, loop
 from ..state.reader import Reader
 from ..state.restart_budget import RestartBudget
@@ -27,6 +25,7 @@ from .loop_folder import LoopFolder
 from .loop_names import Changed, Decree, LapOf, LoopOver, loop_actor
 from .loop_sessions import LoopSessions
 from .loop_work import LoopWork
+from .owners import may_take
 from .services import Services
 from .session_desk import SessionDesk
 from .supervisor import ChildSpec, Restart, Supervisor
@@ -119,7 +118,7 @@ class Loops(Supervisor):
         record = None if loop_actor(loop_id) in self.children() else self._record(loop_id)
         if record is None or record.end is not None:
             return
-        if _owned_elsewhere(record.owner) or not self._may_adopt(record):
+        if not may_take(self.services, record.owner):
             return
 
         def begin(parent: Handle, incarnation: int) -> Handle:
@@ -145,10 +144,6 @@ class Loops(Supervisor):
                 stall_s=60.0,
             )
         )
-
-    def _may_adopt(self, record: LoopRecord) -> bool:
-        """Whether it is ours to look after: a tree inside a command has its own, or holds the state home's lock."""
-        return not self.services.attached or record.owner is not None or self.services.lock.held
 
     def _record(self, loop_id: str) -> LoopRecord | None:
         with Reader(self.services.home.database) as reader:
@@ -186,7 +181,3 @@ class Loops(Supervisor):
             del self._waiting[self._tokens]
             message = "the journal is being restarted"
             waiting.port.set(Refused(code=RefusalCode.STOPPING, message=message, hint="try again"))
-
-
-def _owned_elsewhere(owner: Identity | None) -> bool:
-    return owner is not None and owner.pid != os.getpid() and look(owner.pid, owner.started, owner.boot_id) != "gone"

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import signal
 import subprocess
 import threading
 from typing import Any
@@ -76,14 +75,3 @@ class PlainKeeper(Keeper):
         if self._reader is not None:
             self._reader.join(DRAIN_S)
         self._given_up = True
-
-
-def keep(folder: str) -> None:
-    """Keep the check of one folder."""
-    os.umask(0o077)
-    shim.set_signals()
-    for number in shim.IGNORED:  # heard and forgotten: what is ignored, the check would inherit as ignored
-        signal.signal(number, lambda *_: None)
-    if hasattr(signal, "SIGCHLD"):
-        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-    PlainKeeper(folder).run()

@@ -34,9 +34,10 @@ def main() -> None:
 
         hold_plainly(words[0])
     elif role == "keeper":
-        from outsourcerer.actors.plain_keeper import keep  # noqa: PLC0415  as above
+        from outsourcerer.actors.check_keeper import keep  # noqa: PLC0415  as above
+        from outsourcerer.actors.plain_keeper import PlainKeeper  # noqa: PLC0415  as above
 
-        keep(words[0])
+        keep(PlainKeeper(words[0]))
 
 
 if __name__ == "__main__":

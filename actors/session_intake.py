@@ -32,7 +32,7 @@ from .denylist import check_denied, check_sent
 from .depth import check_depth
 from .folder_settings import check_folder
 from .gate import Dispatch, Passed, Scope, pass_gate
-from .holders import HolderRoad, runtime_place
+from .holders import HolderRoad
 from .host import decode_environment, host_for
 from .intake import effective, settings_of, with_verdict
 from .intake_checks import as_utf8, check_cwd
@@ -45,6 +45,7 @@ from .purse import Weigh
 from .recheck import SESSION_VERB, keep
 from .session_before import Before, before
 from .session_joining import keep_join
+from .socket_place import socket_place
 from .withholding import said_of, withhold
 from .work_tree import project_of
 
@@ -325,7 +326,7 @@ def write_launch(  # noqa: PLR0913 - by name
         "sys_path": _site_packages(),
     }
     if launch.engine == "tmux":
-        told["tmux"] = f"{runtime_place(home, session_id)}.tmux"
+        told["tmux"] = f"{socket_place(home, session_id)}.tmux"
     folder.write_json(LAUNCH, told)
     if launch.engine == "tmux":
         keep_join(folder, told)

@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from ..messages.entity_ids import GROUP
 from ..messages.job import Identity
 from ..state.errors import StateError
 from ..state.files import read_private
@@ -45,7 +46,7 @@ def is_beginning(folder: Path) -> bool:
 def forget_unbegun(home: Home, *, settled_s: float = SETTLED_S) -> list[str]:
     """Take away what such commands left; return whose it was. What was written just now may be taken yet."""
     try:
-        places = [place for place in (home.root / "fanout").iterdir() if place.name.startswith("fanout-")]
+        places = [place for place in (home.root / "fanout").iterdir() if place.name.startswith(GROUP)]
     except OSError:
         return []
     with Reader(home.database) as reader:

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from ..messages.refusals import RefusalCode, Refused
 from ..state.errors import printable
+from ..state.file_locks import try_lock
 from .git import AUTHOR, GitError, ask_git, git
 
 FOLDER = ".outsourcerer"
@@ -247,27 +248,13 @@ def locked(root: str, deadline: float) -> Iterator[None]:
     except OSError as error:
         raise GitError(f"{printable(place)} can't be written: {error.strerror}") from None
     try:
-        while not _taken(descriptor):
+        while not try_lock(descriptor):
             if time.monotonic() > deadline:
                 raise GitError(f"{printable(place / LOCK)} is held by another job for too long")
             time.sleep(LOCK_POLL_S)
         yield
     finally:
         os.close(descriptor)
-
-
-def _taken(descriptor: int) -> bool:
-    try:
-        import fcntl  # noqa: PLC0415  not on Windows, where git's own locks must do
-    except ImportError:
-        return True
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    except OSError:
-        return True  # a file system without locks: git's own must do
-    return True
 
 
 def _unsafe(root: str) -> str | None:
@@ -309,6 +296,17 @@ def _discard_half_made(tree: Worktree) -> None:
 def inside(tree: Worktree) -> tuple[str, ...]:
     """Return the words by which git works in a tree whatever its ``.git`` says. Raises GitError."""
     return (f"--git-dir={admin_of(tree)}", f"--work-tree={tree.path}")
+
+
+def off_branch(tree: Worktree) -> str | None:
+    """Return why what is seen in a tree is not what its branch holds, which is all that can be taken. Raises GitError.
+
+    Of what is in no commit it says nothing.
+    """
+    words = inside(tree)
+    head = ask_git(tree.root, (*words, "rev-parse", "HEAD")).text
+    tip = ask_git(tree.root, (*words, "rev-parse", f"refs/heads/{tree.branch}")).text
+    return None if head == tip else f"its tree is not on {tree.branch} any more"
 
 
 def _submodules(tree: Worktree, words: tuple[str, ...]) -> list[str]:

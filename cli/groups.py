@@ -7,11 +7,11 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from ..messages.entity_ids import kind_of
 from . import exit_codes
 from .errors import CliError, SupervisorLostError
 from .following import terminal
 from .looking import Job, named
-from .other_ids import kind_of
 from .reach import Reach
 
 Group = dict[str, Any]

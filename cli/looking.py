@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from ..messages.entity_ids import kind_of
 from .errors import CliError, SupervisorLostError, from_refusal
-from .other_ids import kind_of
 from .reach import Reach
 
 Job = dict[str, Any]

@@ -9,10 +9,11 @@ import click
 
 from . import exit_codes, loops
 from .errors import CliError
-from .interrupts import LostTerminalError, code_of, heard
+from .interrupts import heard
+from .loop_wait import leave, to_its_end
 from .loops import Loop
 from .options import Globals
-from .output import answer, answer_json, flush, say
+from .output import answer, answer_json, say
 from .place import open_regular
 from .reach import Reach
 from .render.loop import LoopDisplay, conclusion, head, loop_lines
@@ -101,18 +102,8 @@ def followed(options: Globals, reach: Reach, found: Loop, *, detached: bool) -> 
         if not options.quiet:
             say(f"{loop_id}: Ctrl-C cancels it (osrc loop status {loop_id} from elsewhere)")
         return wait(options, reach, loop_id, None, cancels=True, resumed=found)
-    if options.json:
-        answer_json(found)
-    else:
-        answer(loop_id)
-        flush()
-    if not options.quiet:
-        say(f"wait: osrc loop wait {loop_id}   look: osrc loop status {loop_id}")
-    if reach.in_process:
-        say("without a supervisor the loop is supervised by this command: leave it running")
-        loops.wait_for(reach, loop_id, None, lambda _loop: None)
-    reach.close()
-    return exit_codes.DONE
+    hint = f"wait: osrc loop wait {loop_id}   look: osrc loop status {loop_id}"
+    return leave(options, reach, found, hint, "the loop is supervised")
 
 
 @heard()
@@ -132,22 +123,8 @@ def wait(  # noqa: PLR0913 - what waiting depends on, by name
     display = LoopDisplay(quiet=options.quiet or options.json)
     if resumed is not None:
         display.begin(resumed)
-    code = 0
-    try:
-        found = loops.wait_for(reach, loop_id, deadline, display.show)
-    except LostTerminalError:
-        say(f"terminal lost: the loop goes on: osrc loop wait {loop_id}")
-        raise
-    except KeyboardInterrupt as stopped:
-        if not cancels:
-            say(f"the loop goes on: osrc loop wait {loop_id}")
-            raise
-        code = code_of(stopped)
-        say("cancelling... (Ctrl-C again: leave it to end by itself)")
-        loops.cancel(reach, loop_id)
-        found = loops.wait_for(reach, loop_id, None, display.show)
-    finally:
-        reach.close()
+    goes_on = f"the loop goes on: osrc loop wait {loop_id}"
+    found, code = to_its_end(reach, loop_id, display, goes_on=goes_on, deadline=deadline, cancels=cancels)
     if options.json:
         answer_json(found)
     else:

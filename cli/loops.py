@@ -7,12 +7,13 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from ..messages.entity_ids import LOOP
+from ..state.ids import new_job_id
 from . import exit_codes
-from .errors import CliError, NotSentError, SupervisorLostError
-from .place import CLOEXEC
+from .errors import CliError
 from .reach import Reach
-from .submit import agrees, environment
-from .task import INLINE_LIMIT
+from .sending import remove_spooled, send_once, spool_task
+from .submit import environment
 
 Loop = dict[str, Any]
 """A loop object (``state/loop_views.py``)."""
@@ -86,36 +87,16 @@ def wait_for(reach: Reach, loop_id: str, deadline: float | None, show: Callable[
 def start(reach: Reach, request: dict[str, Any], *, dry_run: bool) -> dict[str, Any]:
     """Ask for one loop; return ``loop_accepted`` or ``loop_planned``. Raises CliError where it was refused.
 
-    The loop's id is chosen here: a supervisor that went away before it answered is followed by another one, which
-    makes no second loop of what was taken.
+    The loop's id is chosen here.
     """
-    request["loop_id"] = "loop-" + time.strftime("%Y%m%d-%H%M%S-", time.gmtime()) + os.urandom(6).hex()
+    loop_id = request["loop_id"] = LOOP + new_job_id(time.time(), os.urandom(6))
     reach.channel()  # it makes the state home
-    spooled = _spool(reach.root, request["common"])
+    spooled = spool_task(reach.root, request["common"])
     try:
-        return _insist(reach, request, dry_run=dry_run)
+        body = {"kind": "loop.start", "request": request, "dry_run": dry_run}
+        return send_once(reach, body, loop_id, f"osrc loop status {loop_id}")
     finally:
-        if spooled is not None:
-            _remove(spooled)
-
-
-def _insist(reach: Reach, request: dict[str, Any], *, dry_run: bool) -> dict[str, Any]:
-    for attempt in range(_ATTEMPTS):
-        try:
-            return reach.request({"kind": "loop.start", "request": request, "dry_run": dry_run})
-        except CliError as error:
-            common = request["common"]
-            if error.code == "consent_needed" and not dry_run and agrees(reach.options, common, error):
-                common["cloud_ack"] = True
-                continue
-            lost = isinstance(error, SupervisorLostError) or error.code == "stopping"
-            if not lost or reach.in_process:
-                raise
-            if attempt == _ATTEMPTS - 1:
-                raise _unconfirmed(error, request["loop_id"]) from None
-        reach.drop()
-        time.sleep(min(0.05 * 2**attempt, 2.0))
-    raise CliError("consent_needed", "work may not leave this machine", "osrc consent grant")
+        remove_spooled(spooled)
 
 
 def resume(reach: Reach, loop_id: str, given: dict[str, Any]) -> Loop:
@@ -130,39 +111,6 @@ def cancel(reach: Reach, loop_id: str) -> Loop:
     """Ask for the end of a loop. Raises CliError where it was refused."""
     reach.drop()
     return dict(reach.request({"kind": "loop.cancel", "loop_id": loop_id})["loop"])
-
-
-def _unconfirmed(error: CliError, loop_id: str) -> CliError:
-    if isinstance(error, NotSentError) or error.code == "stopping":
-        return CliError(error.code, f"{error.message}; nothing was started", error.hint)
-    said = f"{error.message}; whether {loop_id} was taken is not known"
-    return CliError(error.code, said, f"osrc loop status {loop_id}")
-
-
-def _spool(root: str, common: dict[str, Any]) -> str | None:
-    """Move a task that is too long for a frame into a private file; return its path, or None."""
-    data = common["task"].encode("utf-8")
-    if len(data) <= INLINE_LIMIT:
-        return None
-    path = f"{root}/spool/{os.getpid()}-{os.urandom(8).hex()}.md"
-    try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | CLOEXEC, 0o600)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(data)
-    except OSError as error:
-        _remove(path)
-        code = "state_full" if error.errno in (28, 122) else "state_unwritable"
-        raise CliError(code, f"the task can't be put into {root}/spool: {error.strerror}", "osrc doctor") from None
-    del common["task"]
-    common["task_file"] = path
-    return path
-
-
-def _remove(path: str) -> None:
-    try:
-        os.unlink(path)  # noqa: PTH108 - a plain system call
-    except OSError:
-        return
 
 
 def _reader(reach: Reach) -> Any:  # noqa: ANN401 - typed where it is made

@@ -7,12 +7,12 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from . import exit_codes, loops
+from . import exit_codes
 from .errors import CliError
-from .interrupts import LostTerminalError, code_of
+from .loop_wait import leave, to_its_end
 from .loops import Loop
 from .options import Globals
-from .output import answer, answer_json, answer_untrusted, flush, say
+from .output import answer_json, answer_untrusted, say
 from .place import open_regular
 from .reach import Reach
 from .render.loop import LoopDisplay
@@ -40,31 +40,9 @@ def staying(options: Globals, reach: Reach, found: Loop, *, detached: bool) -> i
     """
     loop_id = str(found["loop_id"])
     if detached:
-        if options.json:
-            answer_json(found)
-        else:
-            answer(loop_id)
-            flush()
-        if not options.quiet:
-            say(f"its answer: osrc second-opinion resume {loop_id}")
-        if reach.in_process:
-            say("without a supervisor it is decided by this command: leave it running")
-            loops.wait_for(reach, loop_id, None, lambda _loop: None)
-        reach.close()
-        return exit_codes.DONE
-    display, code = LoopDisplay(quiet=options.quiet or options.json), 0
-    try:
-        found = loops.wait_for(reach, loop_id, None, display.show)
-    except LostTerminalError:
-        say(f"terminal lost: it goes on: osrc second-opinion resume {loop_id}")
-        raise
-    except KeyboardInterrupt as stopped:
-        code = code_of(stopped)
-        say("cancelling... (Ctrl-C again: leave it to end by itself)")
-        loops.cancel(reach, loop_id)
-        found = loops.wait_for(reach, loop_id, None, display.show)
-    finally:
-        reach.close()
+        return leave(options, reach, found, f"its answer: osrc second-opinion resume {loop_id}", "it is decided")
+    display = LoopDisplay(quiet=options.quiet or options.json)
+    found, code = to_its_end(reach, loop_id, display, goes_on=f"it goes on: osrc second-opinion resume {loop_id}")
     if found["state"] == "canceled":
         say(f"canceled: osrc second-opinion resume {loop_id} goes on")
         return code or exit_codes.INTERRUPTED

@@ -5,35 +5,12 @@ Click and the standard library only: this is on the way of every look.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, cast
+from typing import TYPE_CHECKING, cast
+
+from ..messages.entity_ids import kind_of
 
 if TYPE_CHECKING:
     import click
-
-LETTERS = frozenset("abcdefghijklmnopqrstuvwxyz")
-LONGEST = 12
-"""Letters before the first dash of such an id, at most."""
-_DATE, _REST = 8, 28
-"""Characters of such an id's date, and of all that follows its first dash."""
-GROUP = "fanout"
-"""What the ids of groups begin with, where the command line makes them."""
-
-
-def kind_of(word: str) -> Literal["job", "loop", "group"]:
-    """Return what an id, or a beginning of one that holds its date, is of.
-
-    >>> [kind_of(word) for word in ("20261130-0102", "loop-20261130-010203", "fanout-20261130", "my-label")]
-    ['job', 'loop', 'group', 'job']
-    """
-    head, dash, rest = word.partition("-")
-    date = rest[:_DATE]
-    if not dash or not 2 <= len(head) <= LONGEST or not LETTERS.issuperset(head):
-        return "job"
-    if len(date) < _DATE or not (date.isascii() and date.isdecimal()):
-        return "job"
-    if head == "loop":
-        return "loop"
-    return "group" if head == GROUP or len(rest) == _REST else "job"  # a label may be a word and a date
 
 
 def is_other(ids: tuple[str, ...]) -> bool:

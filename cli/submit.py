@@ -9,11 +9,12 @@ from typing import Any
 
 import click
 
+from ..state.ids import new_job_id
 from .errors import CliError, NotSentError, SupervisorLostError, UnconfirmedError
 from .options import Globals
-from .place import CLOEXEC, current_folder, sendable_folder
+from .place import current_folder, sendable_folder
 from .reach import Reach
-from .task import INLINE_LIMIT
+from .sending import agrees, remove_spooled, spool_task
 
 Reply = dict[str, Any]
 
@@ -157,7 +158,7 @@ def submit(reach: Reach, request: dict[str, Any], *, dry_run: bool = False) -> R
     """
     task = request["task"]
     if not dry_run:
-        request["job_id"] = time.strftime("%Y%m%d-%H%M%S-", time.gmtime()) + os.urandom(6).hex()
+        request["job_id"] = new_job_id(time.time(), os.urandom(6))
     unsure = False
     for attempt in range(_ATTEMPTS):
         try:
@@ -183,15 +184,6 @@ def submit(reach: Reach, request: dict[str, Any], *, dry_run: bool = False) -> R
         request.pop("task_file", None)
         request["task"] = task
     raise AssertionError("unreachable")
-
-
-def agrees(options: Globals, request: dict[str, Any], error: CliError) -> bool:
-    """Ask the person at this terminal, if there is one, whether work may leave this machine."""
-    if options.json or options.quiet or request.get("cloud_ack"):
-        return False
-    from .asking import yes  # noqa: PLC0415 - once in a lifetime
-
-    return yes(f"{error.message}.\nMay work leave this machine, from now on (osrc consent revoke takes it back)?")
 
 
 def _before_asking(error: CliError, job_id: str | None) -> CliError:
@@ -220,7 +212,7 @@ def _is_gone(pid: int) -> bool:
 
 def _submit(reach: Reach, request: dict[str, Any], *, dry_run: bool) -> Reply:
     channel = reach.channel()
-    spooled = _spool(reach.root, request)
+    spooled = spool_task(reach.root, request)
     accepted = False
     try:
         reply = reach.request({"kind": "job.submit", "request": request, "dry_run": dry_run})
@@ -233,35 +225,6 @@ def _submit(reach: Reach, request: dict[str, Any], *, dry_run: bool) -> Reply:
             raise
         raise UnconfirmedError(error.message, request["job_id"], getattr(channel, "pid", 0)) from None
     finally:
-        if spooled is not None and not accepted:
-            _remove(spooled)
+        if not accepted:
+            remove_spooled(spooled)
     return reply
-
-
-def _spool(root: str, request: dict[str, Any]) -> str | None:
-    """Move a task that is too long for a frame into a private file; return its path, or None."""
-    task = request["task"]
-    if len(task) * 4 <= INLINE_LIMIT:
-        return None
-    data = task.encode("utf-8")
-    if len(data) <= INLINE_LIMIT:
-        return None
-    path = f"{root}/spool/{os.getpid()}-{os.urandom(8).hex()}.md"
-    try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | CLOEXEC, 0o600)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(data)
-    except OSError as error:
-        _remove(path)
-        code = "state_full" if error.errno in (28, 122) else "state_unwritable"
-        raise CliError(code, f"the task can't be put into {root}/spool: {error.strerror}", "osrc doctor") from None
-    del request["task"]
-    request["task_file"] = path
-    return path
-
-
-def _remove(path: str) -> None:
-    try:
-        os.unlink(path)  # noqa: PTH108 - a plain system call
-    except OSError:
-        return

@@ -1,20 +1,23 @@
 """The common part of every parser that reads one JSON object a line.
 
-A subclass says what an object means (``on_object``) and how a turn ends that had no final event
-(``conclude``). Here are the framing, the floods and the promise that a turn ends exactly once.
+A subclass says what reads an object of each ``type`` (``_read``; ``on_object`` where a type does not tell enough), and
+how a turn ends that had no final event (``conclude``). Here are the framing, the floods and the promise that a turn
+ends exactly once.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from ..messages.job import ExitStatus
-from ..messages.lane_events import LaneEvent, Spoke, TurnEnded, Unrecognised
+from ..messages.lane_events import ConversationStarted, LaneEvent, Spoke, ToolCalled, TurnEnded, Unrecognised
+from ..messages.vocabulary import ToolKind
 from .contract import Stream
 from .framing import LineFramer, LongLine, clean_line
-from .values import EXCERPT_CHARS, clip
+from .tool_calls import target_in
+from .values import EXCERPT_CHARS, as_word, clip
 
 _TYPE = b'"type"'
 _TYPE_FIRST = b'{"type":"'
@@ -24,6 +27,8 @@ _SHAPE = bytes(10 if byte == 10 else 120 for byte in range(256))
 
 _DECODER = json.JSONDecoder()
 _WHITESPACE = " \t\n\r"
+
+Readers = Mapping[str, Callable[[Mapping[str, Any], list[LaneEvent]], None]]
 
 ERR_TAIL = 8 * 1024
 """Bytes of stderr kept to explain an ending."""
@@ -39,6 +44,12 @@ class JsonLinesParser:
     types: frozenset[bytes] = frozenset()
     """Every ``type`` that ``on_object`` may know; a line that starts with another is not decoded."""
 
+    silent: frozenset[str] = frozenset()
+    """Types that are known and add nothing."""
+
+    conversation_key: str | None = None
+    """Where each line names its conversation, if lines do."""
+
     error_needles: tuple[bytes, ...] = ()
     """A line of stderr that holds one of these is given to ``on_error_line``."""
 
@@ -53,12 +64,23 @@ class JsonLinesParser:
         self._open = True
         self._finished = False
         self._unread: int | None = None
+        self._conversation: str | None = None
+        self._read: Readers = {}
+        """Type of an object → what reads it."""
 
     # What a subclass says.
 
     def on_object(self, item: Mapping[str, Any], events: list[LaneEvent]) -> bool:
         """Append what ``item`` means; return False if it means nothing known."""
-        raise NotImplementedError
+        kind = item.get("type")
+        if not isinstance(kind, str):
+            return False
+        read = self._read.get(kind)
+        if read is None:
+            return kind in self.silent
+        self.name_conversation(item, events)
+        read(item, events)
+        return True
 
     def on_long_line(self, line: LongLine, events: list[LaneEvent]) -> bool:  # noqa: ARG002 - a hook
         """Append what can be told of a line that is too long to decode."""
@@ -76,6 +98,13 @@ class JsonLinesParser:
     def begin_turn(self) -> None:
         """Note that the delegate is at work (again): a later end is an end of its own."""
         self._open = True
+
+    def name_conversation(self, item: Mapping[str, Any], events: list[LaneEvent]) -> None:
+        """Append which conversation a line is of, where it is another one than the last."""
+        conversation = None if self.conversation_key is None else as_word(item.get(self.conversation_key))
+        if conversation and conversation != self._conversation:
+            self._conversation = conversation
+            events.append(ConversationStarted(conversation=conversation))
 
     def end_turn(self, event: TurnEnded, events: list[LaneEvent]) -> None:
         """Append ``event`` unless the turn has already ended."""
@@ -221,6 +250,11 @@ def _loads(text: str) -> Mapping[str, Any] | None:
     if end != len(text) and text[end:].strip(_WHITESPACE):
         return None
     return item if isinstance(item, dict) else None
+
+
+def tool_called(name: str, arguments: object, tools: Mapping[str, ToolKind], keys: Sequence[str]) -> ToolCalled:
+    """Return the event of a tool's call; ``tools`` and ``keys`` are a CLI's own words for tools and arguments."""
+    return ToolCalled(tool=tools.get(name, ToolKind.OTHER), name=name, target=target_in(arguments, keys))
 
 
 def coalesce(events: Iterable[LaneEvent]) -> list[LaneEvent]:

@@ -1,13 +1,13 @@
 """The line protocol of our own delegate programs; a TOML lane may choose it too.
 
 One JSON object a line: ``start``, ``text``, ``thought``, ``tool``, ``tool_end``, ``usage``,
-``retry``, ``end`` (fields in :meth:`OsrcParser.on_object`). Unknown fields are ignored.
+``retry``, ``end`` (fields where each is read). Unknown fields are ignored.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from ..messages.job import ExitStatus, TokenUsage
@@ -47,7 +47,7 @@ class OsrcParser(JsonLinesParser):
         self._pieces: deque[str] = deque()
         self._kept = 0
         self._whole: str | None = None
-        self._read: dict[str, Callable[[Mapping[str, Any], list[LaneEvent]], None]] = {
+        self._read = {
             "start": self._start,
             "text": self._text,
             "thought": self._thought,
@@ -57,15 +57,6 @@ class OsrcParser(JsonLinesParser):
             "retry": self._retry,
             "end": self._end,
         }
-
-    def on_object(self, item: Mapping[str, Any], events: list[LaneEvent]) -> bool:
-        """Append the events of one protocol line."""
-        kind = item.get("type")
-        read = self._read.get(kind) if isinstance(kind, str) else None
-        if read is None:
-            return False
-        read(item, events)
-        return True
 
     def conclude(self, exit_status: ExitStatus) -> TurnEnded:
         """Return an end that did not go well: a delegate of this protocol always says ``end``."""

@@ -8,11 +8,12 @@ from typing import Annotated, Literal
 from pydantic import Field, StringConstraints
 
 from .base import Message, Observation
+from .entity_ids import LOOP
 from .job import Identity, JobId, JobRequest, Label, LaneName, ModelName
 from .session import SessionId
-from .vocabulary import Verb
+from .vocabulary import JOB_ID_PATTERN, Verb
 
-LOOP_ID_PATTERN = r"^loop-\d{8}-\d{6}-[0-9a-f]{12}$"
+LOOP_ID_PATTERN = f"^{LOOP}{JOB_ID_PATTERN[1:]}"
 """``loop-YYYYmmdd-HHMMSS-xxxxxxxxxxxx``: as a job's id."""
 
 LoopId = Annotated[str, StringConstraints(pattern=LOOP_ID_PATTERN)]

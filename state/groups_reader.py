@@ -6,6 +6,7 @@ import contextlib
 import json
 from typing import Any
 
+from ..messages.entity_ids import GROUP, whole
 from .reader import CANDIDATES, Reader
 
 FIRST_SCHEMA = 5
@@ -58,9 +59,9 @@ def resolve_group(reader: Reader, token: str) -> list[Group]:
     labelled = _groups(reader, f"label = ? {_NEWEST}", (token, CANDIDATES))
     if labelled or not _CHARACTERS.issuperset(token):
         return labelled
-    whole = f"fanout-{token}" if token[0].isdigit() else token
-    beyond = whole[:-1] + chr(ord(whole[-1]) + 1)
-    return _groups(reader, f"group_id >= ? AND group_id < ? {_NEWEST}", (whole, beyond, CANDIDATES))
+    beginning = whole(token, GROUP)
+    beyond = beginning[:-1] + chr(ord(beginning[-1]) + 1)
+    return _groups(reader, f"group_id >= ? AND group_id < ? {_NEWEST}", (beginning, beyond, CANDIDATES))
 
 
 def member_records(reader: Reader, group_id: str) -> dict[str, dict[str, Any]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from ..messages.entity_ids import LOOP, whole
 from .loop_records import Record, fold
 from .loop_views import brief
 from .reader import CANDIDATES, Reader
@@ -56,8 +57,8 @@ def resolve_loop(reader: Reader, token: str) -> list[Record]:
     labelled = [one for one in loops(reader, 0) if one.get("label") == token]
     if labelled:
         return labelled[:CANDIDATES]
-    whole = f"loop-{token}" if token[0].isdigit() else token
-    found = (loop(reader, one) for one in reversed(_ids(reader)) if one.startswith(whole))
+    beginning = whole(token, LOOP)
+    found = (loop(reader, one) for one in reversed(_ids(reader)) if one.startswith(beginning))
     return [one for one in found if one is not None][:CANDIDATES]
 
 

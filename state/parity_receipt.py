@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, cast
 
 from .errors import StateError, from_os_error
+from .file_locks import try_lock
 from .files import FILES, read_private, write_private
 from .home import Home
 
@@ -86,24 +87,11 @@ def alone(home: Home) -> Iterator[None]:
     except OSError as error:
         raise from_os_error(error, path, "use") from error
     try:
-        if not _locked(descriptor):
+        if not try_lock(descriptor):
             raise StateError("denied", "another osrc parity is at work", "try again")
         yield
     finally:
         os.close(descriptor)
-
-
-def _locked(descriptor: int) -> bool:
-    """Take the lock if it is free; where there are no such locks it is."""
-    try:
-        import fcntl  # noqa: PLC0415 - not on Windows
-    except ImportError:
-        return True
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
 
 
 def save_receipt(home: Home, receipt: Receipt) -> None:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 from . import flags
 from .errors import StateError, from_os_error, printable
+from .file_locks import try_lock
 from .files import FILES, Files, write_private
 from .settings import SETTINGS, parse, read_config, toml_keys
 from .settings_table import Setting, Value
@@ -49,9 +51,7 @@ def set_in_config(path: Path, key: str, value: str | None, *, files: Files = FIL
 @contextlib.contextmanager
 def _alone(folder: Path) -> Iterator[None]:
     """Keep other writers away meanwhile: each reads what it changes, and one that is not seen would be undone."""
-    try:
-        import fcntl  # noqa: PLC0415 - not on Windows
-    except ImportError:
+    if sys.platform == "win32":  # where no folder can be opened
         yield
         return
     try:
@@ -60,14 +60,9 @@ def _alone(folder: Path) -> Iterator[None]:
         raise from_os_error(error, folder, "use") from error
     try:
         for _ in range(_TRIES):
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                time.sleep(_PAUSE_S)
-                continue
-            except OSError:
-                pass  # a disk that has no such locks
-            break
+            if try_lock(descriptor):
+                break
+            time.sleep(_PAUSE_S)
         else:
             raise StateError("denied", f"another program is changing settings in {printable(folder)}", "try again")
         yield

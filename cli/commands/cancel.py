@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from ...messages.entity_ids import kind_of
 from .. import exit_codes, groups
 from ..completing import complete_either
 from ..errors import CliError
@@ -12,7 +13,7 @@ from ..following import terminal
 from ..groups import Group
 from ..looking import Job, named
 from ..options import Command, Globals
-from ..other_ids import ask_its_own, is_other, kind_of
+from ..other_ids import ask_its_own, is_other
 from ..output import answer, answer_json
 from ..reach import Reach
 from ..render.group import counts

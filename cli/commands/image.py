@@ -19,7 +19,8 @@ from ..output import answer, answer_json, say
 from ..place import current_folder, full_home
 from ..reach import Reach
 from ..render.plain import one_line
-from ..submit import agrees, environment, word_of
+from ..sending import agrees
+from ..submit import environment, word_of
 from ..task import checked, read_task
 
 if TYPE_CHECKING:

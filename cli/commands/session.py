@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from ...messages.vocabulary import Effort, SessionMode
+from ...state.ids import new_job_id
 from .. import exit_codes
 from .. import session_parts as parts
 from ..errors import CliError
@@ -67,7 +68,7 @@ def start(options: Globals, /, words: tuple[str, ...], **flags: Any) -> int:  # 
     task = read_task(words, None) if words else None
     reach = Reach(options)
     request = {
-        "session_id": time.strftime("%Y%m%d-%H%M%S-", time.gmtime()) + os.urandom(6).hex(),
+        "session_id": new_job_id(time.time(), os.urandom(6)),
         "name": word_of(flags["name"], "--name", 64),
         "model": word_of(flags["model"], "--model", 1024),
         "lane": lane_of(options, flags),

@@ -14,13 +14,13 @@ from typing import Any
 import click
 
 from ...lanes import roles
+from ...messages.entity_ids import kind_of
 from .. import groups, loops
 from ..commands.retry import group_anew, request_anew
 from ..errors import CliError
 from ..following import cancel, read_result, terminal
 from ..looking import Job, named, newest, verdict_due
 from ..options import Globals
-from ..other_ids import kind_of
 from ..reach import Reach
 from ..sessions import listed, live
 from ..submit import job_request, submit

@@ -12,6 +12,7 @@ from mcp.server.mcpserver import Context, MCPServer
 from mcp_types import ToolAnnotations
 from pydantic import Field
 
+from ...state.ids import new_job_id
 from .. import exit_codes
 from ..errors import CliError
 from ..render.plan import disclosure
@@ -152,7 +153,7 @@ def _start(
     values = flags(given)
     with desk.reach() as reach:
         request = {
-            "session_id": time.strftime("%Y%m%d-%H%M%S-", time.gmtime()) + os.urandom(6).hex(),
+            "session_id": new_job_id(time.time(), os.urandom(6)),
             "name": word_of(given["name"], "name", 64),
             "model": word_of(values["model"], "model", 1024),
             "lane": lane_of(desk.options, values),

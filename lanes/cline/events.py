@@ -28,6 +28,7 @@ from .. import failures
 from ..framing import LongLine
 from ..jsonl import JsonLinesParser
 from ..text import ending_kind
+from ..tool_calls import keep_call
 from ..values import (
     EXCERPT_CHARS,
     MESSAGE_CHARS,
@@ -61,7 +62,6 @@ REFUSALS = (
 NOT_STARTED = ("unknown command or unquoted prompt", "requires a prompt argument", "unknown option", "not configured")
 CHATTER = "hook dispatch failed"
 """Start of a complaint that says nothing about how the run went."""
-_KEPT_IDS = 256
 _SILENT_EVENTS = frozenset({"iteration_start", "iteration_end", "usage", "done", "notice", "status"})
 
 
@@ -163,11 +163,7 @@ class ClineParser(JsonLinesParser):
 
     def _call(self, event: Mapping[str, Any], events: list[LaneEvent]) -> None:
         name = as_word(event.get("toolName")) or "tool"
-        call = as_word(event.get("toolCallId"))
-        if call is not None:
-            self._calls[call] = name
-            if len(self._calls) > _KEPT_IDS:
-                del self._calls[next(iter(self._calls))]
+        keep_call(self._calls, as_word(event.get("toolCallId")), name)
         events.append(ToolCalled(tool=TOOLS.get(name, ToolKind.OTHER), name=name, target=_target(event.get("input"))))
 
     def _called(self, event: Mapping[str, Any], events: list[LaneEvent]) -> None:

@@ -9,7 +9,7 @@ file that ``--usage-output-file`` names, written at the end, also after a failur
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from ...messages.job import ExitStatus
@@ -21,7 +21,6 @@ from ...messages.lane_events import (
     Retrying,
     Spoke,
     Thought,
-    ToolCalled,
     ToolFinished,
     ToolKind,
     TurnEnded,
@@ -29,12 +28,12 @@ from ...messages.lane_events import (
 from .. import failures
 from ..contract import Stream
 from ..framing import LongLine
-from ..jsonl import JsonLinesParser
+from ..jsonl import JsonLinesParser, tool_called
 from ..text import ending_kind
+from ..tool_calls import keep_call
 from ..values import (
     EXCERPT_CHARS,
     MESSAGE_CHARS,
-    TARGET_CHARS,
     as_count,
     as_number,
     as_object,
@@ -69,7 +68,6 @@ PHRASES: failures.Phrases = ((FailureKind.AUTH, ("no authentication information 
 """Its words on stderr where it ends before the first line."""
 
 NO_SUCH_TOOL = "does not exist."
-_KEPT_IDS = 256
 _BODY_CHARS = 8 * 1024
 
 
@@ -86,7 +84,7 @@ class CopilotParser(JsonLinesParser):
         self._calls: dict[str, str] = {}
         self._failure: Mapping[str, Any] = {}
         self._error: Mapping[str, Any] = {}
-        self._read: dict[str, Callable[[Mapping[str, Any], list[LaneEvent]], None]] = {
+        self._read = {
             "assistant.turn_start": self._turn,
             "assistant.message_delta": self._piece,
             "assistant.message": self._message,
@@ -174,14 +172,8 @@ class CopilotParser(JsonLinesParser):
 
     def _tool(self, data: Mapping[str, Any], events: list[LaneEvent]) -> None:
         name = as_word(data.get("toolName")) or "tool"
-        call = as_word(data.get("toolCallId"))
-        if call is not None:
-            self._calls[call] = name
-            if len(self._calls) > _KEPT_IDS:
-                del self._calls[next(iter(self._calls))]
-        arguments = as_object(data.get("arguments"))
-        target = next((word for key in _TARGETS if (word := as_word(arguments.get(key), TARGET_CHARS))), None)
-        events.append(ToolCalled(tool=TOOLS.get(name, ToolKind.OTHER), name=name, target=target))
+        keep_call(self._calls, as_word(data.get("toolCallId")), name)
+        events.append(tool_called(name, data.get("arguments"), TOOLS, _TARGETS))
 
     def _tool_result(self, data: Mapping[str, Any], events: list[LaneEvent]) -> None:
         ok = data.get("success") is True

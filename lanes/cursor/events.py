@@ -7,18 +7,16 @@ with another code than 0 and says why on stderr.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from ...messages.job import ExitStatus, TokenUsage
 from ...messages.lane_events import (
-    ConversationStarted,
     FailureKind,
     LaneEvent,
     ModelObserved,
     Spoke,
     Thought,
-    ToolCalled,
     ToolFinished,
     ToolKind,
     TurnEnded,
@@ -26,12 +24,11 @@ from ...messages.lane_events import (
 )
 from .. import failures
 from ..framing import LongLine
-from ..jsonl import JsonLinesParser
+from ..jsonl import JsonLinesParser, tool_called
 from ..text import ending_kind
 from ..values import (
     EXCERPT_CHARS,
     MESSAGE_CHARS,
-    TARGET_CHARS,
     as_count,
     as_list,
     as_object,
@@ -55,12 +52,12 @@ class CursorParser(JsonLinesParser):
     """Reads stream-json; the result line's text is the answer."""
 
     types = frozenset({b"system", b"user", b"assistant", b"thinking", b"tool_call", b"result"})
+    conversation_key = "session_id"
 
     def __init__(self) -> None:
         """Start before the first line."""
         super().__init__()
-        self._conversation: str | None = None
-        self._read: dict[str, Callable[[Mapping[str, Any], list[LaneEvent]], None]] = {
+        self._read = {
             "system": self._system,
             "user": self._user,
             "assistant": self._assistant,
@@ -68,19 +65,6 @@ class CursorParser(JsonLinesParser):
             "tool_call": self._tool_call,
             "result": self._result,
         }
-
-    def on_object(self, item: Mapping[str, Any], events: list[LaneEvent]) -> bool:
-        """Append the events of one line."""
-        kind = item.get("type")
-        read = self._read.get(kind) if isinstance(kind, str) else None
-        if read is None:
-            return False
-        conversation = as_word(item.get("session_id"))
-        if conversation and conversation != self._conversation:
-            self._conversation = conversation
-            events.append(ConversationStarted(conversation=conversation))
-        read(item, events)
-        return True
 
     def on_long_line(self, line: LongLine, events: list[LaneEvent]) -> bool:
         """Take an over-long tool call (a written file) as a sign of life; a result of that length keeps its word."""
@@ -126,9 +110,7 @@ class CursorParser(JsonLinesParser):
         self.begin_turn()
         name, body = _tool(as_object(item.get("tool_call")))
         if item.get("subtype") == "started":
-            arguments = as_object(body.get("args"))
-            target = next((word for key in _TARGETS if (word := as_word(arguments.get(key), TARGET_CHARS))), None)
-            events.append(ToolCalled(tool=TOOLS.get(name, ToolKind.OTHER), name=name, target=target))
+            events.append(tool_called(name, body.get("args"), TOOLS, _TARGETS))
         elif item.get("subtype") == "completed":
             events.append(_finished(name, as_object(body.get("result"))))
 

@@ -7,18 +7,16 @@ Final is ``completion``, or an ``error`` line from the source ``cli``: the ``err
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from ...messages.job import ExitStatus, TokenUsage
 from ...messages.lane_events import (
-    ConversationStarted,
     FailureKind,
     LaneEvent,
     ModelObserved,
     Spoke,
     Thought,
-    ToolCalled,
     ToolFinished,
     ToolKind,
     TurnEnded,
@@ -26,12 +24,12 @@ from ...messages.lane_events import (
 )
 from .. import failures
 from ..framing import LongLine
-from ..jsonl import JsonLinesParser
+from ..jsonl import JsonLinesParser, tool_called
 from ..text import ending_kind
+from ..tool_calls import keep_call
 from ..values import (
     EXCERPT_CHARS,
     MESSAGE_CHARS,
-    TARGET_CHARS,
     as_count,
     as_object,
     as_text,
@@ -50,21 +48,20 @@ REFUSALS = ("is not permitted in this exec session", "insufficient permission to
 """Words of a tool's error that mean "not permitted", as opposed to "did not work"."""
 
 NOT_STARTED = ("unsupported reasoning effort", "error: unknown option")
-_KEPT_IDS = 256
 
 
 class DroidParser(JsonLinesParser):
     """Reads the JSON lines; the completion carries the answer and the turn's usage."""
 
     types = frozenset({b"system", b"message", b"tool_call", b"tool_result", b"completion", b"error", b"result"})
+    conversation_key = "session_id"
 
     def __init__(self) -> None:
         """Start before the first line."""
         super().__init__()
-        self._conversation: str | None = None
         self._calls: dict[str, str] = {}
         self._error: str | None = None
-        self._read: dict[str, Callable[[Mapping[str, Any], list[LaneEvent]], None]] = {
+        self._read = {
             "system": self._system,
             "message": self._message,
             "tool_call": self._tool,
@@ -73,19 +70,6 @@ class DroidParser(JsonLinesParser):
             "error": self._failed,
             "result": self._result,
         }
-
-    def on_object(self, item: Mapping[str, Any], events: list[LaneEvent]) -> bool:
-        """Append the events of one line."""
-        kind = item.get("type")
-        read = self._read.get(kind) if isinstance(kind, str) else None
-        if read is None:
-            return False
-        conversation = as_word(item.get("session_id"))
-        if conversation and conversation != self._conversation:
-            self._conversation = conversation
-            events.append(ConversationStarted(conversation=conversation))
-        read(item, events)
-        return True
 
     def on_long_line(self, line: LongLine, events: list[LaneEvent]) -> bool:
         """Take what a line over the cap shows at its start: its kind."""
@@ -124,14 +108,8 @@ class DroidParser(JsonLinesParser):
     def _tool(self, item: Mapping[str, Any], events: list[LaneEvent]) -> None:
         self.begin_turn()
         name = as_word(item.get("toolName")) or as_word(item.get("toolId")) or "tool"
-        call = as_word(item.get("id"))
-        if call is not None:
-            self._calls[call] = name
-            if len(self._calls) > _KEPT_IDS:
-                del self._calls[next(iter(self._calls))]
-        arguments = as_object(item.get("parameters"))
-        target = next((word for key in _TARGETS if (word := as_word(arguments.get(key), TARGET_CHARS))), None)
-        events.append(ToolCalled(tool=TOOLS.get(name, ToolKind.OTHER), name=name, target=target))
+        keep_call(self._calls, as_word(item.get("id")), name)
+        events.append(tool_called(name, item.get("parameters"), TOOLS, _TARGETS))
 
     def _tool_result(self, item: Mapping[str, Any], events: list[LaneEvent]) -> None:
         failed = item.get("isError") is True

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
@@ -22,7 +22,6 @@ from ...messages.lane_events import (
     Retrying,
     Spoke,
     Thought,
-    ToolCalled,
     ToolFinished,
     ToolKind,
     TurnEnded,
@@ -30,10 +29,11 @@ from ...messages.lane_events import (
 )
 from .. import failures
 from ..framing import LongLine
-from ..jsonl import JsonLinesParser
+from ..jsonl import JsonLinesParser, tool_called
 from ..resets import parse_reset
 from ..text import ANSWER_CAP, ending_kind
-from ..values import EXCERPT_CHARS, MESSAGE_CHARS, TARGET_CHARS, as_count, as_object, as_text, as_word, clip
+from ..tool_calls import keep_call
+from ..values import EXCERPT_CHARS, MESSAGE_CHARS, as_count, as_object, as_text, as_word, clip
 from .phrases import EXIT_KINDS, PHRASES, by_exit
 
 TOOLS: Mapping[str, ToolKind] = {
@@ -62,7 +62,6 @@ ROUTER = "lite"
 """In the name of the model that only picks another, where Gemini CLI routes by itself."""
 
 _ATTEMPT = re.compile(r"Attempt (\d{1,3}) failed(?: with status (\d{3}))?")
-_KEPT_IDS = 256
 
 
 class GeminiCliParser(JsonLinesParser):
@@ -80,7 +79,7 @@ class GeminiCliParser(JsonLinesParser):
         self._fresh = True
         self._calls: dict[str, str] = {}
         self._complaint: str | None = None
-        self._read: dict[str, Callable[[Mapping[str, Any], list[LaneEvent]], None]] = {
+        self._read = {
             "init": self._init,
             "message": self._message,
             "tool_use": self._tool,
@@ -88,15 +87,6 @@ class GeminiCliParser(JsonLinesParser):
             "error": self._error,
             "result": self._result,
         }
-
-    def on_object(self, item: Mapping[str, Any], events: list[LaneEvent]) -> bool:
-        """Append the events of one line."""
-        kind = item.get("type")
-        read = self._read.get(kind) if isinstance(kind, str) else None
-        if read is None:
-            return False
-        read(item, events)
-        return True
 
     def on_long_line(self, line: LongLine, events: list[LaneEvent]) -> bool:
         """Take an over-long line as a sign of life; the result line is never that long."""
@@ -158,13 +148,8 @@ class GeminiCliParser(JsonLinesParser):
         self.begin_turn()
         self._fresh = True
         name = as_word(item.get("tool_name")) or "tool"
-        if (call := as_word(item.get("tool_id"))) is not None:
-            self._calls[call] = name
-            if len(self._calls) > _KEPT_IDS:
-                del self._calls[next(iter(self._calls))]
-        arguments = as_object(item.get("parameters"))
-        target = next((word for key in _TARGETS if (word := as_word(arguments.get(key), TARGET_CHARS))), None)
-        events.append(ToolCalled(tool=TOOLS.get(name, ToolKind.OTHER), name=name, target=target))
+        keep_call(self._calls, as_word(item.get("tool_id")), name)
+        events.append(tool_called(name, item.get("parameters"), TOOLS, _TARGETS))
 
     def _tool_ended(self, item: Mapping[str, Any], events: list[LaneEvent]) -> None:
         self.begin_turn()

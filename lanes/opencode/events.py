@@ -8,18 +8,16 @@ question that nobody can answer ends the run with exit code 0: only stderr tells
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from ...messages.job import ExitStatus, TokenUsage
 from ...messages.lane_events import (
-    ConversationStarted,
     FailureKind,
     LaneEvent,
     Retrying,
     Spoke,
     Thought,
-    ToolCalled,
     ToolFinished,
     ToolKind,
     TurnEnded,
@@ -27,12 +25,11 @@ from ...messages.lane_events import (
 )
 from .. import failures
 from ..framing import LongLine
-from ..jsonl import JsonLinesParser
+from ..jsonl import JsonLinesParser, tool_called
 from ..text import ending_kind
 from ..values import (
     EXCERPT_CHARS,
     MESSAGE_CHARS,
-    TARGET_CHARS,
     as_count,
     as_number,
     as_object,
@@ -73,12 +70,12 @@ class OpenCodeParser(JsonLinesParser):
     """Reads the JSON lines; the last text is the answer."""
 
     types = frozenset({b"step_start", b"text", b"reasoning", b"tool_use", b"step_finish", b"error"})
+    conversation_key = "sessionID"
     error_needles = (REJECTED, NO_AGENT, STREAM_ERROR.encode())
 
     def __init__(self) -> None:
         """Start before the first line."""
         super().__init__()
-        self._conversation: str | None = None
         self._answer: str | None = None
         self._usage = TokenUsage()
         self._cash = 0.0
@@ -86,7 +83,7 @@ class OpenCodeParser(JsonLinesParser):
         self._rejected: str | None = None
         self._misled: str | None = None
         self._refused: str | None = None
-        self._read: dict[str, Callable[[Mapping[str, Any], list[LaneEvent]], None]] = {
+        self._read = {
             "step_start": self._step,
             "text": self._text,
             "reasoning": self._thought,
@@ -94,19 +91,6 @@ class OpenCodeParser(JsonLinesParser):
             "step_finish": self._step_end,
             "error": self._failed,
         }
-
-    def on_object(self, item: Mapping[str, Any], events: list[LaneEvent]) -> bool:
-        """Append the events of one line."""
-        kind = item.get("type")
-        read = self._read.get(kind) if isinstance(kind, str) else None
-        if read is None:
-            return False
-        conversation = as_word(item.get("sessionID"))
-        if conversation and conversation != self._conversation:
-            self._conversation = conversation
-            events.append(ConversationStarted(conversation=conversation))
-        read(item, events)
-        return True
 
     def on_long_line(self, line: LongLine, events: list[LaneEvent]) -> bool:
         """Take an over-long part as a sign of life; the end of a step is never that long."""
@@ -182,9 +166,7 @@ class OpenCodeParser(JsonLinesParser):
         part = as_object(item.get("part"))
         state = as_object(part.get("state"))
         name = as_word(part.get("tool")) or "tool"
-        arguments = as_object(state.get("input"))
-        target = next((word for key in _TARGETS if (word := as_word(arguments.get(key), TARGET_CHARS))), None)
-        events.append(ToolCalled(tool=TOOLS.get(name, ToolKind.OTHER), name=name, target=target))
+        events.append(tool_called(name, state.get("input"), TOOLS, _TARGETS))
         code = as_count(as_object(state.get("metadata")).get("exit"))
         failed = state.get("status") == "error" or code not in (0, None)
         said = as_text(state.get("error") if state.get("status") == "error" else state.get("output"), 4 * EXCERPT_CHARS)

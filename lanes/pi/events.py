@@ -7,7 +7,7 @@ so an error is final at ``auto_retry_end``, or when the output ends.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from ...messages.job import ExitStatus
@@ -19,19 +19,16 @@ from ...messages.lane_events import (
     Retrying,
     Spoke,
     Thought,
-    ToolCalled,
     ToolFinished,
-    ToolKind,
     TurnEnded,
 )
 from .. import failures
 from ..framing import LongLine
-from ..jsonl import JsonLinesParser
+from ..jsonl import JsonLinesParser, tool_called
 from ..text import ending_kind
 from ..values import (
     EXCERPT_CHARS,
     MESSAGE_CHARS,
-    TARGET_CHARS,
     as_count,
     as_list,
     as_number,
@@ -41,14 +38,8 @@ from ..values import (
     clip,
 )
 from ..vehicles.pi_cli.phrases import ERRORS
+from ..vehicles.pi_cli.tools import TARGETS, TOOLS
 from .usage import Ledger
-
-TOOLS: Mapping[str, ToolKind] = {
-    **dict.fromkeys(("read", "grep", "find", "ls"), ToolKind.READ),
-    **dict.fromkeys(("write", "edit"), ToolKind.WRITE),
-    "bash": ToolKind.EXECUTE,
-}
-_TARGETS = ("path", "command", "pattern", "url", "query")
 
 STOPS: Mapping[str, FailureKind] = {
     "aborted": FailureKind.INTERRUPTED,
@@ -77,6 +68,7 @@ class PiParser(JsonLinesParser):
         | {b"tool_execution_end", b"auto_retry_start", b"auto_retry_end"}
         | {kind.encode() for kind in _SILENT}
     )
+    silent = _SILENT
 
     def __init__(self) -> None:
         """Start before the first line."""
@@ -87,7 +79,7 @@ class PiParser(JsonLinesParser):
         self._note: str | None = None
         self._model: str | None = None
         self._ledger = Ledger()
-        self._read: dict[str, Callable[[Mapping[str, Any], list[LaneEvent]], None]] = {
+        self._read = {
             "session": self._session,
             "agent_start": self._started,
             "agent_end": self._ended,
@@ -98,16 +90,6 @@ class PiParser(JsonLinesParser):
             "auto_retry_start": self._retry,
             "auto_retry_end": self._retried,
         }
-
-    def on_object(self, item: Mapping[str, Any], events: list[LaneEvent]) -> bool:
-        """Append the events of one line."""
-        kind = item.get("type")
-        if not isinstance(kind, str):
-            return False
-        if (read := self._read.get(kind)) is None:
-            return kind in _SILENT
-        read(item, events)
-        return True
 
     def on_long_line(self, line: LongLine, events: list[LaneEvent]) -> bool:
         """Take what a line over the cap shows at its ends: its kind, and how a message stopped.
@@ -192,9 +174,7 @@ class PiParser(JsonLinesParser):
 
     def _tool(self, item: Mapping[str, Any], events: list[LaneEvent]) -> None:
         name = as_word(item.get("toolName")) or "tool"
-        arguments = as_object(item.get("args"))
-        target = next((word for key in _TARGETS if (word := as_word(arguments.get(key), TARGET_CHARS))), None)
-        events.append(ToolCalled(tool=TOOLS.get(name, ToolKind.OTHER), name=name, target=target))
+        events.append(tool_called(name, item.get("args"), TOOLS, TARGETS))
 
     def _tool_result(self, item: Mapping[str, Any], events: list[LaneEvent]) -> None:
         name = as_word(item.get("toolName"))

@@ -8,12 +8,11 @@ keeps refusing is retried for hours. The status of a retry is told on stderr alo
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from ...messages.job import ExitStatus, TokenUsage
 from ...messages.lane_events import (
-    ConversationStarted,
     Denied,
     FailureKind,
     LaneEvent,
@@ -21,7 +20,6 @@ from ...messages.lane_events import (
     Retrying,
     Spoke,
     Thought,
-    ToolCalled,
     ToolFinished,
     ToolKind,
     TurnEnded,
@@ -29,12 +27,12 @@ from ...messages.lane_events import (
 )
 from .. import failures
 from ..framing import LongLine
-from ..jsonl import JsonLinesParser
+from ..jsonl import JsonLinesParser, tool_called
 from ..text import ending_kind
+from ..tool_calls import keep_call
 from ..values import (
     EXCERPT_CHARS,
     MESSAGE_CHARS,
-    TARGET_CHARS,
     as_count,
     as_list,
     as_number,
@@ -64,44 +62,30 @@ CHATTER = ("Ripgrep not available", "Warning: running headless with --yolo", "Re
 """Starts of stderr lines that say nothing about how the turn went."""
 
 _RETRY = re.compile(r"Retrying in (\d{1,6})s \(attempt (\d{1,3})/\d{1,3}\): (.{0,2000})")
-_KEPT_IDS = 256
 
 
 class QwenParser(JsonLinesParser):
     """Reads the JSON lines of one headless run."""
 
     types = frozenset({b"system", b"assistant", b"user", b"result", b"stream_event"})
+    conversation_key = "session_id"
     error_needles = (b"Retrying in ",)
 
     def __init__(self) -> None:
         """Start before the first line."""
         super().__init__()
-        self._conversation: str | None = None
         self._model: str | None = None
         self._calls: dict[str, str] = {}
         self._denied: dict[str, None] = {}
         self._attempt = 0
         self._refusal: str | None = None
-        self._read: dict[str, Callable[[Mapping[str, Any], list[LaneEvent]], None]] = {
+        self._read = {
             "system": self._system,
             "assistant": self._assistant,
             "user": self._user,
             "result": self._result,
             "stream_event": self._piece,
         }
-
-    def on_object(self, item: Mapping[str, Any], events: list[LaneEvent]) -> bool:
-        """Append the events of one line."""
-        kind = item.get("type")
-        read = self._read.get(kind) if isinstance(kind, str) else None
-        if read is None:
-            return False
-        conversation = as_word(item.get("session_id"))
-        if conversation and conversation != self._conversation:
-            self._conversation = conversation
-            events.append(ConversationStarted(conversation=conversation))
-        read(item, events)
-        return True
 
     def on_long_line(self, line: LongLine, events: list[LaneEvent]) -> bool:
         """Take what a line over the cap shows at its start: its kind, and of a result how it went."""
@@ -194,13 +178,8 @@ class QwenParser(JsonLinesParser):
 
     def _tool(self, block: Mapping[str, Any], events: list[LaneEvent]) -> None:
         name = as_word(block.get("name")) or "tool"
-        if (call := as_word(block.get("id"))) is not None:
-            self._calls[call] = name
-            if len(self._calls) > _KEPT_IDS:
-                del self._calls[next(iter(self._calls))]
-        arguments = as_object(block.get("input"))
-        target = next((word for key in _TARGETS if (word := as_word(arguments.get(key), TARGET_CHARS))), None)
-        events.append(ToolCalled(tool=TOOLS.get(name, ToolKind.OTHER), name=name, target=target))
+        keep_call(self._calls, as_word(block.get("id")), name)
+        events.append(tool_called(name, block.get("input"), TOOLS, _TARGETS))
 
     def _user(self, item: Mapping[str, Any], events: list[LaneEvent]) -> None:
         for entry in as_list(as_object(item.get("message")).get("content")):
@@ -215,9 +194,7 @@ class QwenParser(JsonLinesParser):
         said = _plain(block.get("content"))
         denied = failed and said is not None and any(words in said for words in REFUSALS)
         if denied:
-            self._denied[call] = None
-            if len(self._denied) > _KEPT_IDS:
-                del self._denied[next(iter(self._denied))]
+            keep_call(self._denied, call, None)
         excerpt = clip(said, EXCERPT_CHARS) if said and failed else None
         events.append(ToolFinished(name=self._calls.pop(call, None), ok=not failed, denied=denied, excerpt=excerpt))
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from ....messages.vocabulary import FailureKind
 from ... import failures
+from ...tool_calls import keep_call, target_in
 from ...values import (
     EXCERPT_CHARS,
     MESSAGE_CHARS,
@@ -51,7 +52,6 @@ REASONS: Mapping[str, tuple[FailureKind, str]] = {
 """Stop reasons that are no good end."""
 
 MESSAGE_CAP = 4 * 1024 * 1024
-_KEPT_CALLS = 256
 _DEPTH = 6
 
 
@@ -184,9 +184,7 @@ class Turn:
     def _call(self, update: Mapping[str, Any]) -> Call:
         name = as_word(update.get("toolCallId"), 512) or ""
         call = self._calls.pop(name, None) or Call()
-        self._calls[name] = call
-        if len(self._calls) > _KEPT_CALLS:
-            del self._calls[next(iter(self._calls))]
+        keep_call(self._calls, name, call)
         call.kind = as_word(update.get("kind")) or call.kind
         call.name = as_word(update.get("name")) or call.name or _tool_name(as_object(update.get("_meta")))
         call.target = _target(update) or call.target
@@ -289,8 +287,9 @@ def _target(update: Mapping[str, Any]) -> str | None:
         if path := as_word(row.get("path"), TARGET_CHARS):
             return path
     keys = ("file_path", "path", "pattern", "query", "url")
-    found = next((word for key in keys if (word := as_word(given.get(key), TARGET_CHARS))), None)
-    return found or (as_word(update.get("title"), TARGET_CHARS) if given or update.get("status") != "pending" else None)
+    return target_in(given, keys) or (
+        as_word(update.get("title"), TARGET_CHARS) if given or update.get("status") != "pending" else None
+    )
 
 
 def _excerpt(update: Mapping[str, Any]) -> str | None:

@@ -12,10 +12,10 @@ from typing import Any
 
 from ... import failures
 from ...talk import Ask, BaseTalk, Options, request_id
+from ...tool_calls import keep_call, target_in
 from ...values import (
     EXCERPT_CHARS,
     MESSAGE_CHARS,
-    TARGET_CHARS,
     as_asked,
     as_count,
     as_list,
@@ -34,7 +34,6 @@ LEVELS: Mapping[str, str] = {"minimal": "low"}
 MODES: Mapping[str, str] = {"plan": "plan", "ask": "manual", "edits": "acceptEdits", "yolo": "bypassPermissions"}
 """A session's mode → its permission mode. The last one it grants nobody who did not start it so."""
 QUESTION = "AskUserQuestion"
-_KEPT = 256
 
 
 class ClaudeTalk(BaseTalk):
@@ -249,11 +248,8 @@ class ClaudeTalk(BaseTalk):
             self.tell("thought", chars=len(as_text(block.get(str(kind))) or ""))
         elif kind in ("tool_use", "server_tool_use"):
             name = as_word(block.get("name")) or "tool"
-            if (call := as_word(block.get("id"))) is not None:
-                self._calls[call] = name
-                if len(self._calls) > _KEPT:
-                    del self._calls[next(iter(self._calls))]
-            self.tell("tool", tool=TOOLS.get(name, "other"), name=name, target=_target(as_object(block.get("input"))))
+            keep_call(self._calls, as_word(block.get("id")), name)
+            self.tell("tool", tool=TOOLS.get(name, "other"), name=name, target=target_in(block.get("input"), TARGETS))
 
     def _limits(self, info: Mapping[str, Any]) -> None:
         rows = [(name, as_object(row)) for name, row in as_object(info.get("unifiedWindows")).items()]
@@ -318,10 +314,6 @@ def _answered(request: Mapping[str, Any], words: str) -> dict[str, Any]:
     asked = [as_object(row).get("question") for row in as_list(given.get("questions"))]
     answers = {question: words for question in asked if isinstance(question, str)}
     return {"behavior": "allow", "updatedInput": {**given, "answers": answers}}
-
-
-def _target(given: Mapping[str, Any]) -> str | None:
-    return next((word for key in TARGETS if (word := as_word(given.get(key), TARGET_CHARS))), None)
 
 
 def _plain(content: object) -> str | None:

@@ -6,12 +6,11 @@ Final is the ``result`` line, and ``is_error`` in it decides, never ``subtype`` 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from ....messages.job import ExitStatus, TokenUsage
 from ....messages.lane_events import (
-    ConversationStarted,
     Denied,
     FailureKind,
     GenerationNamed,
@@ -22,20 +21,18 @@ from ....messages.lane_events import (
     Retrying,
     Spoke,
     Thought,
-    ToolCalled,
     ToolFinished,
-    ToolKind,
     TurnEnded,
     UsageReported,
 )
 from ... import failures
 from ...framing import LongLine
-from ...jsonl import JsonLinesParser
+from ...jsonl import JsonLinesParser, tool_called
 from ...text import ending_kind
+from ...tool_calls import keep_call
 from ...values import (
     EXCERPT_CHARS,
     MESSAGE_CHARS,
-    TARGET_CHARS,
     as_count,
     as_list,
     as_number,
@@ -49,7 +46,6 @@ from .phrases import CONNECTION
 from .tools import REFUSALS, TARGETS, TOOLS
 
 SYNTHETIC_MODEL = "<synthetic>"
-_KEPT_IDS = 256
 _GENERATION = "gen-"
 """How the message ids of OpenRouter's answers start; Anthropic's start with ``msg_``."""
 _SILENT = frozenset({"keep_alive", "control_request", "control_response", "control_cancel_request", "tool_progress"})
@@ -62,18 +58,19 @@ class ClaudeParser(JsonLinesParser):
         {b"system", b"assistant", b"user", b"result", b"rate_limit_event", b"stream_event"}
         | {kind.encode() for kind in _SILENT}
     )
+    silent = _SILENT
+    conversation_key = "session_id"
 
     def __init__(self) -> None:
         """Start before the first line."""
         super().__init__()
         self._model: str | None = None
-        self._conversation: str | None = None
         self._generation: str | None = None
         self._meter = Meter()
         self._calls: dict[str, str] = {}
         self._denied: dict[str, None] = {}
         self._limit_ends: float | None = None
-        self._read: dict[str, Callable[[Mapping[str, Any], list[LaneEvent]], None]] = {
+        self._read = {
             "assistant": self._assistant,
             "user": self._user,
             "result": self._result,
@@ -83,17 +80,10 @@ class ClaudeParser(JsonLinesParser):
 
     def on_object(self, item: Mapping[str, Any], events: list[LaneEvent]) -> bool:
         """Append the events of one line."""
-        kind = item.get("type")
-        if not isinstance(kind, str):
-            return False
-        if kind == "system":
+        if item.get("type") == "system":
             self._system(item, events)
-        elif kind in self._read:
-            self._named(item, events)
-            self._read[kind](item, events)
-        else:
-            return kind in _SILENT
-        return True
+            return True
+        return super().on_object(item, events)
 
     def on_long_line(self, line: LongLine, events: list[LaneEvent]) -> bool:
         """Take what a line over the cap shows at its ends: its kind, and of a result how it went."""
@@ -120,12 +110,6 @@ class ClaudeParser(JsonLinesParser):
         message = tail or "Claude Code ended without its result line"
         return TurnEnded(ok=False, failure=kind, message=clip(message, MESSAGE_CHARS), synthetic=True)
 
-    def _named(self, item: Mapping[str, Any], events: list[LaneEvent]) -> None:
-        conversation = as_word(item.get("session_id"))
-        if conversation and conversation != self._conversation:
-            self._conversation = conversation
-            events.append(ConversationStarted(conversation=conversation))
-
     def _observe(self, model: str | None, events: list[LaneEvent]) -> None:
         if model and model not in (self._model, SYNTHETIC_MODEL):
             self._model = model
@@ -135,7 +119,7 @@ class ClaudeParser(JsonLinesParser):
         subtype = item.get("subtype")
         if subtype == "init":
             self.begin_turn()
-            self._named(item, events)
+            self.name_conversation(item, events)
             if (model := as_word(item.get("model"))) and model != self._model:
                 events.append(ModelObserved(model=model, announced=True))
         elif subtype == "api_retry":
@@ -158,13 +142,12 @@ class ClaudeParser(JsonLinesParser):
         """Note a refusal; the tool's own result, which follows, reports it if the call is known."""
         call = as_word(item.get("tool_use_id"))
         if call is not None and call in self._calls:
-            self._denied[call] = None
+            keep_call(self._denied, call, None)
         elif call is None or call not in self._denied:
             self._deny(call, as_word(item.get("tool_name")), as_text(item.get("message"), EXCERPT_CHARS), events)
 
     def _deny(self, call: str | None, name: str | None, excerpt: str | None, events: list[LaneEvent]) -> None:
-        if call is not None:
-            self._denied[call] = None
+        keep_call(self._denied, call, None)
         events.append(Denied(name=name, excerpt=excerpt))
 
     def _assistant(self, item: Mapping[str, Any], events: list[LaneEvent]) -> None:
@@ -202,14 +185,8 @@ class ClaudeParser(JsonLinesParser):
 
     def _tool(self, block: Mapping[str, Any], events: list[LaneEvent]) -> None:
         name = as_word(block.get("name")) or "tool"
-        call = as_word(block.get("id"))
-        if call is not None:
-            self._calls[call] = name
-            if len(self._calls) > _KEPT_IDS:
-                del self._calls[next(iter(self._calls))]
-        arguments = as_object(block.get("input"))
-        target = next((word for key in TARGETS if (word := as_word(arguments.get(key), TARGET_CHARS))), None)
-        events.append(ToolCalled(tool=TOOLS.get(name, ToolKind.OTHER), name=name, target=target))
+        keep_call(self._calls, as_word(block.get("id")), name)
+        events.append(tool_called(name, block.get("input"), TOOLS, TARGETS))
 
     def _user(self, item: Mapping[str, Any], events: list[LaneEvent]) -> None:
         if (used := self._meter.report()) is not None:  # the calls of a message are answered: it is whole
@@ -226,9 +203,7 @@ class ClaudeParser(JsonLinesParser):
         known = call in self._denied
         denied = known or (failed and said is not None and any(words in said for words in REFUSALS))
         if denied and not known:
-            self._denied[call] = None
-        if len(self._denied) > _KEPT_IDS:
-            del self._denied[next(iter(self._denied))]
+            keep_call(self._denied, call, None)
         events.append(
             ToolFinished(
                 name=self._calls.pop(call, None),

@@ -8,7 +8,7 @@ Models in code mode print the same shapes.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from ....messages.job import ExitStatus, TokenUsage
@@ -30,6 +30,7 @@ from ... import failures
 from ...framing import LongLine
 from ...jsonl import JsonLinesParser
 from ...text import ending_kind
+from ...tool_calls import keep_call
 from ...values import (
     EXCERPT_CHARS,
     MESSAGE_CHARS,
@@ -56,7 +57,6 @@ CHATTER = ("WARNING: proceeding, even though we could not create PATH aliases", 
 """Starts of stderr lines that say nothing about how the turn went."""
 
 _RECONNECTING = re.compile(r"Reconnecting\.\.\. (?:(\d{1,4})/\d{1,4})?")
-_KEPT_IDS = 256
 _MOST_CHANGES = 50
 _OTHER_ITEMS = frozenset({"mcp_tool_call", "web_search", "todo_list", "collab_tool_call", "image_view"})
 
@@ -85,7 +85,7 @@ class CodexParser(JsonLinesParser):
         self._last_error: str | None = None
         self._asleep = False
         self._started: dict[str, None] = {}
-        self._read: dict[str, Callable[[Mapping[str, Any], list[LaneEvent]], None]] = {
+        self._read = {
             "thread.started": self._thread,
             "turn.started": self._turn,
             "turn.completed": self._completed,
@@ -95,15 +95,6 @@ class CodexParser(JsonLinesParser):
             "item.completed": self._item_completed,
             "error": self._error,
         }
-
-    def on_object(self, item: Mapping[str, Any], events: list[LaneEvent]) -> bool:
-        """Append the events of one line."""
-        kind = item.get("type")
-        read = self._read.get(kind) if isinstance(kind, str) else None
-        if read is None:
-            return False
-        read(item, events)
-        return True
 
     def on_long_line(self, line: LongLine, events: list[LaneEvent]) -> bool:
         """Take an over-long item as a sign of life; final events are never that long."""
@@ -186,9 +177,7 @@ class CodexParser(JsonLinesParser):
         body = as_object(item.get("item"))
         self.begin_turn()
         if (name := as_word(body.get("id"))) is not None:
-            self._started[name] = None
-            if len(self._started) > _KEPT_IDS:
-                del self._started[next(iter(self._started))]
+            keep_call(self._started, name, None)
         self._call(body, events)
 
     def _item_updated(self, _item: Mapping[str, Any], _events: list[LaneEvent]) -> None:

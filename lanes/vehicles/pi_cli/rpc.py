@@ -11,15 +11,11 @@ from typing import Any
 
 from ... import failures
 from ...talk import Ask, BaseTalk, Options, request_id
-from ...values import EXCERPT_CHARS, MESSAGE_CHARS, TARGET_CHARS, as_count, as_list, as_object, as_text, as_word
+from ...tool_calls import target_in
+from ...values import EXCERPT_CHARS, MESSAGE_CHARS, as_count, as_list, as_object, as_text, as_word
 from .phrases import ERRORS
+from .tools import TARGETS, TOOLS
 
-TOOLS: Mapping[str, str] = {
-    **dict.fromkeys(("read", "grep", "find", "ls"), "read"),
-    **dict.fromkeys(("write", "edit"), "write"),
-    "bash": "execute",
-}
-TARGETS = ("path", "command", "pattern", "url", "query")
 LEVELS: Mapping[str, str] = {"max": "xhigh"}
 """Effort → its highest level, where it has no such one."""
 _USAGE = {"input": "input", "cached_input": "cacheRead", "cache_write": "cacheWrite", "output": "output"}
@@ -96,8 +92,7 @@ class PiTalk(BaseTalk):
                 self._message(as_object(message.get("message")))
             case "tool_execution_start":
                 name = as_word(message.get("toolName")) or "tool"
-                given = as_object(message.get("args"))
-                target = next((word for key in TARGETS if (word := as_word(given.get(key), TARGET_CHARS))), None)
+                target = target_in(message.get("args"), TARGETS)
                 self.tell("tool", tool=TOOLS.get(name, "other"), name=name, target=target)
             case "tool_execution_end":
                 self._tool_end(message)
