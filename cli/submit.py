@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from ..state.ids import new_job_id
+from ..messages.entity_ids import new_job_id
 from .errors import CliError, NotSentError, SupervisorLostError, UnconfirmedError
 from .options import Globals
 from .place import current_folder, sendable_folder

@@ -169,6 +169,18 @@ def test_errors_are_json_too(
     assert said.err == ""
 
 
+def test_a_label_that_is_nearly_one_is_suggested(gateway: FakeGateway, capsys: pytest.CaptureFixture[str]) -> None:
+    gateway.jobs[job_id(1)] = job(job_id(1), label="notes")
+    for words, meant in ((["result", "notse"], True), (["wait", "noets"], True), (["result", "2031"], False)):
+        assert run(words) == 1
+        assert ("Did you mean 'notes'?" in capsys.readouterr().err) is meant
+
+
+def test_a_word_of_no_model_gets_the_nearest_one(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["models", "opsu"]) == 0
+    assert "no word that is known here holds 'opsu'. Did you mean 'opus'?" in capsys.readouterr().err
+
+
 @pytest.fixture
 def gateway(home: Path):
     with FakeGateway(home) as made:
