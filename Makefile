@@ -64,8 +64,9 @@ docs-check: $(VENV)/dev.stamp
 site: $(VENV)/site.stamp
 	NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs build --strict --config-file docs/site/mkdocs.yml
 
+# Every benchmark in one run, as one table, which docs/benchmarks.md then shows; ARGS="NAME ..." for some of them.
 bench: $(VENV)/dev.stamp
-	@set -e; for file in tests/bench/bench_*.py; do echo "== $$file"; $(PY) "$$file" $(ARGS); done
+	@$(PY) tests/bench/report.py $(or $(ARGS),--write)
 
 # Ten thousand faults, or FAULTS=n of them, from SEED=s on; a violation is told with the command that repeats it.
 chaos: $(VENV)/dev.stamp

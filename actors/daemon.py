@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import ctypes
 import faulthandler
 import gc
 import json
@@ -40,6 +41,8 @@ from .socket_place import socket_place
 from .tree import JOB_VARIABLE
 
 LOG_LIMIT = 8 * 1024 * 1024
+M_ARENA_MAX = -8
+"""From glibc's ``malloc.h``."""
 LAST_WORDS_S = 2.0
 """How long a supervisor that leaves waits for its last answers to be taken."""
 ALREADY = 0
@@ -53,6 +56,7 @@ def main() -> None:
     parser.add_argument("--home", required=True)
     home = Home.resolve(os.environ, parser.parse_args().home)
     os.environ.pop(JOB_VARIABLE, None)
+    _allocator("mallopt", M_ARENA_MAX, 2)  # an arena for each thread would be a megabyte for none of ours
     try:
         home.preflight()
         _begin_log(home)
@@ -69,6 +73,12 @@ def main() -> None:
     os._exit(code)  # threads that are stuck must not hold the process up
 
 
+def _allocator(function: str, *numbers: int) -> None:
+    """Tell glibc's allocator something; another C library is left as it is."""
+    with contextlib.suppress(OSError, AttributeError, TypeError):
+        getattr(ctypes.CDLL(None), function)(*numbers)
+
+
 def _run(home: Home, lock: HomeLock) -> int:
     path = config_file(os.environ)
     settings = Settings.load(os.environ, read_config(path), source=path)
@@ -81,6 +91,7 @@ def _run(home: Home, lock: HomeLock) -> int:
         sys.dont_write_bytecode = True
         gc.collect()
         gc.freeze()
+        _allocator("malloc_trim", 0)  # what the imports left free is another
         assembly.root.wait_down()
         assembly.close()
         assembly.dispatcher.activity.wait_over(LAST_WORDS_S)

@@ -22,7 +22,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from ..lanes.contract import Lane
-from ..lanes.disclosure import Leaving, leaving, rule_files, training, words_of
+from ..lanes.disclosure import Leaving, leaving, training, words_of
 from ..lanes.loopback import is_loopback
 from ..lanes.secrets import files as file_rules
 from ..lanes.secrets import values as value_rules
@@ -420,7 +420,7 @@ def _disclosed(dispatch: Dispatch, leaves: Leaving, words: str) -> tuple[str, ..
 def _rules(lane: Lane, environment: Mapping[str, str]) -> list[str]:
     """Return which of the person's rule files there are, as they are written with ``~``."""
     user = home_of(environment)
-    return [name for name in rule_files(lane) if os.path.lexists(user + name[1:])]
+    return [name for name in lane.rules if os.path.lexists(user + name[1:])]
 
 
 def _folders(folders: Sequence[str]) -> str:

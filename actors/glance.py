@@ -9,7 +9,7 @@ import shutil
 import socket
 from collections.abc import Mapping, Sequence
 
-from ..lanes.glance import LANES, LOCAL_PORTS
+from ..lanes.rows import LOCAL_PORTS, ROWS
 from ..messages.paths import home_of
 from .secrets import named_secrets
 
@@ -23,14 +23,16 @@ MOST_DECLARED = 50
 def lanes_here(environ: Mapping[str, str], ports: Sequence[int] = LOCAL_PORTS) -> dict[str, str]:
     """Return each lane that may be here, with a word: ``signed in``, ``installed``, ``key``, ``port 11434``."""
     path, home = environ.get("PATH", os.defpath), home_of(environ)
-    keys = named_secrets(sorted({one.key for one in LANES if one.key}), environ)
-    there = {name: bool(shutil.which(name, path=path)) for name in {name for one in LANES for name in one.programs}}
+    rows = {name: one for name, one in ROWS.items() if one.seen_at_a_glance}
+    keys = named_secrets(sorted({one.key for one in rows.values() if one.key}), environ)
+    programs = {program for one in rows.values() for program in one.programs}
+    there = {program: bool(shutil.which(program, path=path)) for program in programs}
     found = {}
-    for one in LANES:
-        if (one.programs and not any(there[name] for name in one.programs)) or (one.key and one.key not in keys):
+    for lane, one in rows.items():
+        if (one.programs and not any(there[program] for program in one.programs)) or (one.key and one.key not in keys):
             continue
         signed = any(os.path.lexists(home + sign.removeprefix("~")) for sign in one.signs)
-        found[one.lane] = "key" if one.key else "signed in" if signed else "installed"
+        found[lane] = "key" if one.key else "signed in" if signed else "installed"
     port = next((port for port in ports if _listens(port)), None)
     return {"local": f"port {port}", **found} if port is not None else found
 

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 
 from ..lanes.screens.delivery import PASTE_BEGIN, PASTE_END
 from ..lanes.screens.model import Screen
-from .transports.terminal import Terminal
 
 TIMEOUT_S = 10.0
 """A server that does not answer for so long is slow, not gone."""
@@ -115,6 +114,10 @@ class Tmux:
     def screen(self, pane: Pane) -> Screen:
         """The picture of a pane as it is now."""
         text = self.run("capture-pane", "-p", "-e", "-t", pane.pane_id)
+        try:
+            from .transports.terminal import Terminal  # noqa: PLC0415  pyte costs 2 MB, and most never look at a pane
+        except (ImportError, OSError) as error:
+            raise TmuxError(f"the screen of pane {pane.pane_id} can't be read: {error}") from error
         terminal = Terminal(columns=pane.width, rows=pane.height)
         terminal.feed(text.rstrip("\n").replace("\n", "\r\n").encode())
         terminal.feed(b"\x1b[%d;%dH" % (pane.cursor[0] + 1, pane.cursor[1] + 1))

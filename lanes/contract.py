@@ -347,6 +347,12 @@ class Lane:
     effort: EffortSupport = EffortSupport.ADVISORY
     billing: Billing
     locality: Locality = Locality.CLOUD
+    goes_to: str = "wherever its program sends it"
+    """Whom the work goes to, in the words that a person is told."""
+    redirects: tuple[str, ...] = ()
+    """Variables of the environment that name another server."""
+    rules: tuple[str, ...] = ()
+    """The person's own rule files, with ``~``, that its program sends along where they are there."""
     agentic: bool = True
     """Whether the delegate has tools of its own (False: it only answers in text)."""
     works: Callable[[Verb, Host], bool] | None = None

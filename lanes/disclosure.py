@@ -15,48 +15,12 @@ from .catalog.providers import SYNONYMS
 from .contract import Lane, Launch, Locality
 from .loopback import is_loopback
 
+CLAUDE_RULES = ("~/.claude/CLAUDE.md", "~/.claude/rules")
+CODEX_RULES = ("~/.codex/AGENTS.md", "~/.codex/AGENTS.override.md")
+"""The person's own rule files that Claude Code, and Codex, send along, whoever drives them."""
+OWN_PROVIDER = "the provider that you have set up in it"
+OPENROUTER = "OpenRouter (openrouter.ai), and the host of the model there"
 
-@dataclass(frozen=True, slots=True)
-class Road:
-    """One lane's road out. ``rules``: the person's own rule files, with ``~``, that its program sends along."""
-
-    to: str
-    redirects: tuple[str, ...] = ()
-    """Variables of the environment that name another server."""
-    rules: tuple[str, ...] = ()
-
-
-_CLAUDE_RULES = ("~/.claude/CLAUDE.md", "~/.claude/rules")
-_CODEX_RULES = ("~/.codex/AGENTS.md", "~/.codex/AGENTS.override.md")
-_OWN = "the provider that you have set up in it"
-
-ROADS: Mapping[str, Road] = {
-    "acp": Road("wherever that agent sends it"),
-    "cc": Road("OpenRouter (openrouter.ai), and the host of the model there", ("OSRC_OPENROUTER_URL",), _CLAUDE_RULES),
-    "claude": Road("Anthropic", ("ANTHROPIC_BASE_URL",), _CLAUDE_RULES),
-    "claudex": Road("OpenAI, through your own proxy", ("OSRC_CLAUDEX_URL",), _CLAUDE_RULES),
-    "cline": Road(_OWN, (), ("~/Documents/Cline/Rules", "~/.cline/rules")),
-    "codex": Road("OpenAI", ("OPENAI_BASE_URL",), _CODEX_RULES),
-    "codexor": Road(
-        "OpenRouter (openrouter.ai), and the host of the model there", ("OSRC_OPENROUTER_URL",), _CODEX_RULES
-    ),
-    "copilot": Road("GitHub", ("COPILOT_PROVIDER_BASE_URL",), ("~/.copilot/copilot-instructions.md",)),
-    "cursor": Road("Cursor, and the maker of the model"),
-    "devin": Road("Cognition", (), ("~/.config/AGENTS.md",)),
-    "droid": Road("Factory, and the maker of the model", (), ("~/.factory/AGENTS.md",)),
-    "embedded": Road("nowhere"),
-    "gemini": Road("Google", ("GOOGLE_GEMINI_BASE_URL",), ("~/.gemini/GEMINI.md",)),
-    "hermes": Road(_OWN, (), ("~/.hermes/SOUL.md",)),
-    "local": Road("the model server", ("OSRC_LOCAL_URL",)),
-    "opencode": Road(_OWN, (), ("~/.config/opencode/AGENTS.md", *_CLAUDE_RULES)),
-    "pi": Road(_OWN, (), ("~/.pi/agent/AGENTS.md", "~/.pi/agent/SYSTEM.md")),
-    "qwen": Road(_OWN, ("OPENAI_BASE_URL",), ("~/.qwen/QWEN.md",)),
-    "tokenrouter": Road("TokenRouter, and the host of the model there", ("OSRC_TOKENROUTER_URL",)),
-    "warp": Road("Warp, and the maker of the model"),
-}
-"""Every built-in lane; where a file is not there it is not named."""
-
-_ELSEWHERE = Road("wherever its program sends it")
 _VEHICLE_WORDS: Mapping[str, tuple[str, ...]] = {
     "gemini": ("gmnative",),
     "claude": ("ccnative",),
@@ -93,11 +57,10 @@ def leaving(
     ``server`` is what was found for a lane that needs one; ``addresses`` are words of its command and of what its
     environment is changed to. Only those that are URLs count.
     """
-    road = ROADS.get(lane.name, ROADS["acp"] if lane.name.startswith("acp:") else _ELSEWHERE)
     if lane.locality is Locality.CLOUD:
-        other = next((environment[name] for name in road.redirects if environment.get(name)), None)
+        other = next((environment[name] for name in lane.redirects if environment.get(name)), None)
         if other is None:
-            return Leaving(to=road.to)
+            return Leaving(to=lane.goes_to)
         return Leaving(to=f"{host_of(other)} (as your environment says)")
     for address in (*((server,) if server else ()), *addresses):
         if _SERVER.match(address) and not is_loopback(address):
@@ -121,12 +84,6 @@ def addresses_in(lane: Lane, argv: Iterable[str], values: Iterable[str], prompt:
         return ()
     words = [word for word in argv if len(word) <= _WORD_LIMIT and not (prompt and prompt in word)]
     return tuple(found for word in (*words, *values) for found in _ADDRESS.findall(word))
-
-
-def rule_files(lane: Lane) -> tuple[str, ...]:
-    """Return the person's own rule files that the lane's program may send along, with ``~``."""
-    road = ROADS.get(lane.name)
-    return road.rules if road is not None else ()
 
 
 def words_of(lane: Lane) -> frozenset[str]:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from ..messages.refusals import RefusalCode, Refused
 from ..messages.vocabulary import Tier
 from .contract import Lane
+from .rows import ROWS
 
 ENTRY_POINTS = "outsourcerer.lanes"
 """Group in which packages announce a lane: the entry point's name is the lane's, its value a ``Lane``."""
@@ -21,39 +22,15 @@ ENTRY_POINTS = "outsourcerer.lanes"
 AGENTS = "acp:"
 """``acp:COMMAND`` is the lane of that agent."""
 
-_BUILTIN: Mapping[str, Tier] = {
-    "acp": Tier.MID,
-    "cc": Tier.MID,
-    "claude": Tier.FRONTIER,
-    "claudex": Tier.FRONTIER,
-    "cline": Tier.MID,
-    "codex": Tier.FRONTIER,
-    "codexor": Tier.MID,
-    "copilot": Tier.MID,
-    "cursor": Tier.MID,
-    "devin": Tier.CAPABLE,
-    "droid": Tier.MID,
-    "embedded": Tier.RAW,
-    "gemini": Tier.MID,
-    "hermes": Tier.MID,
-    "local": Tier.BUDGET,
-    "opencode": Tier.MID,
-    "pi": Tier.MID,
-    "qwen": Tier.CAPABLE,
-    "tokenrouter": Tier.MID,
-    "warp": Tier.MID,
-}
-"""Built-in lanes with their default tier; one folder and one row each."""
-
 
 def names() -> tuple[str, ...]:
     """Return the names of the built-in lanes, in alphabetical order."""
-    return tuple(sorted(_BUILTIN))
+    return tuple(sorted(ROWS))
 
 
 def builtin(name: str) -> Lane:
     """Return a built-in lane. Raises KeyError for a name that is not in ``names()``."""
-    if name not in _BUILTIN:
+    if name not in ROWS:
         raise KeyError(name)
     lane: Lane = importlib.import_module(f".{name}", __package__).LANE
     return lane
@@ -69,7 +46,7 @@ class Registry:
 
     def names(self) -> tuple[str, ...]:
         """Return every lane's name, in alphabetical order."""
-        return tuple(sorted({*_BUILTIN, *self.custom}))
+        return tuple(sorted({*ROWS, *self.custom}))
 
     def tiers(self, named: str | None = None) -> Mapping[str, Tier]:
         """Return each lane's default tier without loading the built-in ones.
@@ -77,11 +54,12 @@ class Registry:
         ``named`` is the word that a person gave for a lane: an agent's command is a lane, but in no list.
         """
         agents = {named: Tier.MID} if named is not None and named.startswith(AGENTS) else {}
-        return {**_BUILTIN, **{name: lane.default_tier for name, lane in self.custom.items()}, **agents}
+        built_in = {name: row.tier for name, row in ROWS.items()}
+        return {**built_in, **{name: lane.default_tier for name, lane in self.custom.items()}, **agents}
 
     def get(self, name: str) -> Lane | Refused:
         """Return the lane called ``name``."""
-        if name in _BUILTIN:
+        if name in ROWS:
             return builtin(name)
         if name.startswith(AGENTS):
             from .acp import lane_of  # noqa: PLC0415 - a lane is loaded when it is asked for
@@ -109,13 +87,13 @@ def all_lanes(custom: Mapping[str, bytes], plugins: Mapping[str, object] | None 
     lanes: dict[str, Lane] = {}
     problems: list[Refused] = []
     for name, plugin in sorted((plugins or {}).items()):
-        if isinstance(plugin, Lane) and plugin.name == name and name not in _BUILTIN:
+        if isinstance(plugin, Lane) and plugin.name == name and name not in ROWS:
             lanes[name] = plugin
         else:
             problems.append(_bad_plugin(name))
     for source, content in sorted(custom.items()):
         name = lane_name(source)
-        lane = _taken(name, source) if name in _BUILTIN else load(name, content, source)
+        lane = _taken(name, source) if name in ROWS else load(name, content, source)
         if isinstance(lane, Refused):
             problems.append(lane)
         else:

@@ -11,17 +11,20 @@ from .base import Message, Observation
 from .vocabulary import JOB_ID_PATTERN, Effort, JobState, Tier, Verb
 
 JobId = Annotated[str, StringConstraints(pattern=JOB_ID_PATTERN)]
-LaneName = Annotated[str, StringConstraints(pattern=r"^([a-z][a-z0-9_.:-]{0,63}|acp:[^\x00-\x1f\x7f]{1,500})$")]
-ModelName = Annotated[str, StringConstraints(pattern=r"^[^\x00-\x1f\x7f]{1,1024}$")]
+
+_PRINTED = r"[^\x00-\x1f\x7f]+"
+"""A text on one line. Its length is bounded apart: counting a class of Unicode in the pattern costs megabytes."""
+LaneName = Annotated[str, StringConstraints(pattern=rf"^([a-z][a-z0-9_.:-]{{0,63}}|acp:{_PRINTED})$", max_length=504)]
+ModelName = Annotated[str, StringConstraints(pattern=f"^{_PRINTED}$", max_length=1024)]
 """What may be a model's name is the catalog's to judge: it may hold a path of the person's own."""
-Label = Annotated[str, StringConstraints(pattern=r"^[^\x00-\x1f\x7f]{1,80}$")]
+Label = Annotated[str, StringConstraints(pattern=f"^{_PRINTED}$", max_length=80)]
 
 CheckLine = Annotated[str, StringConstraints(pattern=r"^[^\x00]*[^\x00\s][^\x00]*$", max_length=10_000)]
 """A line for the shell."""
 
 GrantName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.:@-]{0,127}$")]
 
-JobWord = Annotated[str, StringConstraints(pattern=r"^[^\x00-\x1f\x7f]{1,128}$")]
+JobWord = Annotated[str, StringConstraints(pattern=f"^{_PRINTED}$", max_length=128)]
 """What a person may call a job by: its id, a prefix of that, or its label."""
 
 JOB_ID = re.compile(JOB_ID_PATTERN)

@@ -174,8 +174,8 @@ class SessionState(StrEnum):
         return self in (SessionState.EXITED, SessionState.LOST)
 
 
-JOB_ID_PATTERN = r"^\d{8}-\d{6}-[0-9a-f]{12}$"
+JOB_ID_PATTERN = r"^[0-9]{8}-[0-9]{6}-[0-9a-f]{12}$"
 """``YYYYmmdd-HHMMSS-xxxxxxxxxxxx`` (UTC, then 48 random bits)."""
 
-GROUP_ID_PATTERN = r"^[a-z]{2,12}-\d{8}-\d{6}-[0-9a-f]{12}$"
+GROUP_ID_PATTERN = r"^[a-z]{2,12}-[0-9]{8}-[0-9]{6}-[0-9a-f]{12}$"
 """``fanout-YYYYmmdd-HHMMSS-xxxxxxxxxxxx``: what kind of group it is, then as a job's id."""

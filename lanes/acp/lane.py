@@ -149,6 +149,7 @@ LANE = Lane(
     verbs=VERBS,
     # Whether it asks before it acts is the agent's own affair.
     wall=Wall.OURS,
+    goes_to="wherever that agent sends it",
     billing=Billing(kind="unknown", pool="acp", words="its cost is the agent's own affair: not known here"),
     # A slow agent needs fifteen seconds to be ready, and its model may think for minutes.
     liveness=Liveness(first_output_s=FIRST_OUTPUT_S),

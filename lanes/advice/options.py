@@ -11,25 +11,9 @@ from ...messages.vocabulary import Tier
 from ..catalog.aliases import ALIASES, DEFAULT_MODELS, DUAL, Alias
 from ..catalog.asking import Known
 from ..catalog.tiers import tier_of
+from ..rows import ROWS
 
-ORDER = (
-    "claude",
-    "codex",
-    "gemini",
-    "devin",
-    "copilot",
-    "droid",
-    "warp",
-    "cursor",
-    "cline",
-    "opencode",
-    "qwen",
-    "pi",
-    "hermes",
-    "cc",
-    "codexor",
-    "claudex",
-)
+ORDER = tuple(name for name, row in ROWS.items() if row.moved_to)
 """The built-in lanes that work may be moved to by itself, in this order; declared ones come after."""
 
 OPENROUTER = ("cc", "codexor")
@@ -77,7 +61,7 @@ def offers(lanes: Mapping[str, Tier], model: str | None, tier: Tier, known: Know
     ``lanes`` are those there are, with their default tiers; ``model`` is the id that failed.
     """
     names = [name for name in ORDER if name in lanes]
-    names += sorted(name for name in lanes if name not in ORDER and name not in _STAY)
+    names += sorted(name for name in lanes if name not in ROWS)
     key = canonical(model)
     found: list[Offer] = []
     for lane in names:
@@ -86,10 +70,6 @@ def offers(lanes: Mapping[str, Tier], model: str | None, tier: Tier, known: Know
             found.append(Offer(lane=lane, model=twin, tier=tier, same=True))
         found.append(_nearest(lane, lanes[lane], tier, known))
     return found
-
-
-_STAY = frozenset({"local", "embedded", "acp", "tokenrouter"})
-"""Lanes that nothing is moved to: a model here is no stand-in for one there, or none is known without a name."""
 
 
 def _twin(lane: str, key: str, known: Known) -> str | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...messages.lane_events import FailureKind
 from ...messages.vocabulary import Tier
-from .. import failures, openrouter
+from .. import disclosure, failures, openrouter
 from ..catalog.pools import OPENROUTER
 from ..contract import EffortSupport, Ending, Lane, Liveness, Parser, ProbeFacts, Readiness, Road, Task
 from ..launching import cli_readiness
@@ -51,6 +51,9 @@ LANE = Lane(
     verbs=VERBS,
     state=("~/.claude",),
     effort=EffortSupport.NATIVE,
+    goes_to=disclosure.OPENROUTER,
+    redirects=("OSRC_OPENROUTER_URL",),
+    rules=disclosure.CLAUDE_RULES,
     billing=OPENROUTER,
     # It reports its retries, but a turn may think for minutes between two events.
     liveness=Liveness(first_output_s=180.0),

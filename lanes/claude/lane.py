@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ...messages.vocabulary import Tier
-from .. import credentials
+from .. import credentials, disclosure
 from ..catalog.pools import CLAUDE_PLAN
 from ..contract import EffortSupport, Lane, Liveness, Parser, ProbeFacts, Readiness, Road, Task
 from ..failures import classify
@@ -58,6 +58,9 @@ LANE = Lane(
     verbs=VERBS,
     state=("~/.claude",),
     effort=EffortSupport.NATIVE,
+    goes_to="Anthropic",
+    redirects=("ANTHROPIC_BASE_URL",),
+    rules=disclosure.CLAUDE_RULES,
     billing=CLAUDE_PLAN,
     # It reports its retries, but a turn may think for minutes between two events.
     liveness=Liveness(first_output_s=180.0),

@@ -9,7 +9,7 @@ from __future__ import annotations
 from ...messages.lane_events import FailureKind
 from ...messages.refusals import RefusalCode, Refused
 from ...messages.vocabulary import Tier
-from .. import failures
+from .. import disclosure, failures
 from ..catalog.pools import CLAUDEX_PLAN
 from ..contract import (
     EffortSupport,
@@ -143,6 +143,9 @@ LANE = Lane(
     verbs=VERBS,
     state=("~/.claude",),
     effort=EffortSupport.NATIVE,
+    goes_to="OpenAI, through your own proxy",
+    redirects=("OSRC_CLAUDEX_URL",),
+    rules=disclosure.CLAUDE_RULES,
     billing=CLAUDEX_PLAN,
     liveness=Liveness(first_output_s=180.0),
     needs=frozenset({"bridge"}),

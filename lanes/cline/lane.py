@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...messages.vocabulary import Tier
-from .. import credentials
+from .. import credentials, disclosure
 from ..catalog.pools import OWN_PROVIDER
 from ..contract import EffortSupport, Lane, Liveness, Parser, ProbeFacts, Readiness, Road, Task, Wall
 from ..launching import cli_readiness
@@ -53,6 +53,8 @@ LANE = Lane(
     wall=Wall.OURS,
     state=("~/.cline",),
     effort=EffortSupport.NATIVE,
+    goes_to=disclosure.OWN_PROVIDER,
+    rules=("~/Documents/Cline/Rules", "~/.cline/rules"),
     billing=OWN_PROVIDER,
     # It says nothing during a minute of retries.
     liveness=Liveness(first_output_s=180.0, stall_kill_floor_s=300.0),

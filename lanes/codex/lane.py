@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...messages.vocabulary import Tier
-from .. import credentials
+from .. import credentials, disclosure
 from ..catalog.pools import CHATGPT_PLAN
 from ..contract import EffortSupport, Lane, Parser, ProbeFacts, Readiness, Road, Task
 from ..failures import classify
@@ -52,6 +52,9 @@ LANE = Lane(
     verbs=VERBS,
     state=("~/.codex",),
     effort=EffortSupport.NATIVE,
+    goes_to="OpenAI",
+    redirects=("OPENAI_BASE_URL",),
+    rules=disclosure.CODEX_RULES,
     billing=CHATGPT_PLAN,
     credential_files=CREDENTIALS,
     executables=(ADAPTER,),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...messages.lane_events import FailureKind
 from ...messages.vocabulary import Tier
-from .. import failures, openrouter
+from .. import disclosure, failures, openrouter
 from ..catalog.pools import OPENROUTER
 from ..contract import EffortSupport, Ending, Lane, Parser, ProbeFacts, Readiness, Road, Task
 from ..launching import cli_readiness
@@ -52,6 +52,9 @@ LANE = Lane(
     verbs=VERBS,
     state=("~/.codex",),
     effort=EffortSupport.NATIVE,
+    goes_to=disclosure.OPENROUTER,
+    redirects=("OSRC_OPENROUTER_URL",),
+    rules=disclosure.CODEX_RULES,
     billing=OPENROUTER,
     secrets=(openrouter.KEY,),
     receipts="openrouter",

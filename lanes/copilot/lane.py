@@ -61,6 +61,9 @@ LANE = Lane(
     verbs=VERBS,
     state=("~/.copilot", "~/.cache/copilot"),
     effort=EffortSupport.NATIVE,
+    goes_to="GitHub",
+    redirects=("COPILOT_PROVIDER_BASE_URL",),
+    rules=("~/.copilot/copilot-instructions.md",),
     billing=COPILOT_PLAN,
     # It unpacks itself on its first start, and waits up to 60 s in all between five tries.
     liveness=Liveness(stall_kill_floor_s=180.0, first_output_s=180.0),

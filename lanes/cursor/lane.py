@@ -55,6 +55,7 @@ LANE = Lane(
     verbs=VERBS,
     wall=Wall.OURS,
     state=("~/.cursor", "~/.config/cursor", "~/.local/share/cursor-agent"),
+    goes_to="Cursor, and the maker of the model",
     billing=CURSOR_PLAN,
     liveness=Liveness(first_output_s=180.0),
     no_resume="it was not seen on a real cursor-agent",

@@ -66,6 +66,8 @@ LANE = Lane(
     forbidden_by_others=frozenset({Verb.RESEARCH}),
     wall=Wall.OURS,
     state=("~/.config/devin", "~/.local/share/devin", "~/.cache/devin"),
+    goes_to="Cognition",
+    rules=("~/.config/AGENTS.md",),
     billing=DEVIN_PLAN,
     # Silences of 1,450 seconds were seen in print mode before an answer came.
     liveness=Liveness(streamed=False, stall_kill_floor_s=1800.0),

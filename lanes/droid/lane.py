@@ -59,6 +59,8 @@ LANE = Lane(
     verbs=VERBS,
     state=("~/.factory",),
     effort=EffortSupport.NATIVE,
+    goes_to="Factory, and the maker of the model",
+    rules=("~/.factory/AGENTS.md",),
     billing=FACTORY,
     # It says nothing while a message is being written, and nothing during 90 s of retries (429).
     liveness=Liveness(stall_kill_floor_s=300.0, first_output_s=180.0),

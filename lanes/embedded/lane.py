@@ -94,6 +94,7 @@ LANE = Lane(
     install=f"{RUNTIME_FIX}, then name a GGUF, or for a demo: {DEMO_FIX}.",
     binary=None,
     verbs={Verb.RUN: Posture.READ_ONLY, Verb.EXPLORE: Posture.READ_ONLY},
+    goes_to="nowhere",
     billing=Billing(kind="free", pool="local", words="$0 cash + $0 plan"),
     locality=Locality.LOCAL,
     agentic=False,

@@ -107,6 +107,9 @@ LANE = Lane(
     wall=Wall.OURS,  # Gemini CLI's plan mode is a wall with our policy, but agy's is not known to be one
     state=("~/.gemini", "~/.antigravity"),
     effort=EffortSupport.ADVISORY,
+    goes_to="Google",
+    redirects=("GOOGLE_GEMINI_BASE_URL",),
+    rules=("~/.gemini/GEMINI.md",),
     billing=ANTIGRAVITY_PLAN,
     # It takes seconds to start, thinks in silence, and agy prints nothing before its end.
     liveness=Liveness(streamed=False, first_output_s=240.0, stall_kill_floor_s=600.0),

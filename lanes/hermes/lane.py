@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .. import credentials
+from .. import credentials, disclosure
 from ..catalog.pools import OWN_PROVIDER
 from ..contract import Lane, Liveness, Parser, ProbeFacts, Readiness, Task, Wall
 from ..failures import classify
@@ -34,6 +34,8 @@ LANE = Lane(
     verbs=VERBS,
     wall=Wall.OURS,
     state=("~/.hermes",),
+    goes_to=disclosure.OWN_PROVIDER,
+    rules=("~/.hermes/SOUL.md",),
     billing=OWN_PROVIDER,
     liveness=Liveness(streamed=False, stall_kill_floor_s=900.0),
     credential_files=CREDENTIALS,

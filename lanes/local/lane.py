@@ -151,6 +151,8 @@ LANE = Lane(
     install=f"No program of ours is needed: {START_HINT}.",
     binary=None,
     verbs=VERBS,
+    goes_to="the model server",
+    redirects=("OSRC_LOCAL_URL",),
     billing=Billing(kind="free", pool="local", words="$0 cash + $0 plan"),
     locality=Locality.LOCAL,
     agentic=False,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...messages.vocabulary import Tier
-from .. import credentials
+from .. import credentials, disclosure
 from ..catalog.pools import OWN_PROVIDER
 from ..contract import EffortSupport, Lane, Liveness, Parser, ProbeFacts, Readiness, Road, Task, Wall
 from ..launching import cli_readiness
@@ -57,6 +57,8 @@ LANE = Lane(
     wall=Wall.OURS,
     state=STATE,
     effort=EffortSupport.NATIVE,
+    goes_to=disclosure.OWN_PROVIDER,
+    rules=("~/.config/opencode/AGENTS.md", *disclosure.CLAUDE_RULES),
     billing=OWN_PROVIDER,
     # It takes 10 s and more to start, says nothing while a part is made, and nothing during 80 s of retries.
     liveness=Liveness(first_output_s=240.0, stall_kill_floor_s=600.0),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ...messages.vocabulary import Tier
-from .. import credentials
+from .. import credentials, disclosure
 from ..catalog.pools import OWN_PROVIDER
 from ..contract import EffortSupport, Lane, Liveness, Parser, ProbeFacts, Readiness, Road, Task
 from ..failures import classify
@@ -74,6 +74,8 @@ LANE = Lane(
     verbs=VERBS,
     state=("~/.pi",),
     effort=EffortSupport.NATIVE,
+    goes_to=disclosure.OWN_PROVIDER,
+    rules=("~/.pi/agent/AGENTS.md", "~/.pi/agent/SYSTEM.md"),
     billing=OWN_PROVIDER,
     # It reports its retries, but a turn may think for minutes between two events.
     liveness=Liveness(first_output_s=180.0),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...messages.vocabulary import Tier
-from .. import credentials
+from .. import credentials, disclosure
 from ..catalog.pools import OWN_PROVIDER
 from ..contract import EffortSupport, Lane, Liveness, Parser, ProbeFacts, Readiness, Road, Task
 from ..launching import cli_readiness
@@ -51,6 +51,9 @@ LANE = Lane(
     verbs=VERBS,
     state=("~/.qwen",),
     effort=EffortSupport.ADVISORY,
+    goes_to=disclosure.OWN_PROVIDER,
+    redirects=("OPENAI_BASE_URL",),
+    rules=("~/.qwen/QWEN.md",),
     billing=OWN_PROVIDER,
     # Up to seven requests are retried in silence (80 s seen) before the first retry is told.
     liveness=Liveness(first_output_s=240.0),

@@ -51,6 +51,7 @@ LANE = Lane(
     verbs=VERBS,
     wall=Wall.OURS,
     state=("~/.warp", "~/.local/state/warp-terminal", "~/.local/share/warp-terminal"),
+    goes_to="Warp, and the maker of the model",
     billing=WARP,
     liveness=Liveness(streamed=False, stall_kill_floor_s=900.0),
     no_resume="its output names none",

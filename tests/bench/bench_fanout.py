@@ -19,9 +19,9 @@ import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-sys.path.insert(0, str(Path(__file__).parent))
 
-from bench_jobs import AT_A_TIME, parallel, spooler
+from bench.bench_jobs import AT_A_TIME, PARALLEL, parallel, spooler
+from bench.figures import number, show
 from fakes.bench_home import BenchHome, bench_home
 
 TICKS = os.sysconf("SC_CLK_TCK")
@@ -59,7 +59,7 @@ def main() -> None:
     parser.add_argument("--members", type=int, default=500)
     parser.add_argument("--rounds", type=int, default=3)
     given = parser.parse_args()
-    rivals = {"GNU parallel --joblog": parallel} if shutil.which("parallel") else {}
+    rivals = {PARALLEL: parallel} if shutil.which("parallel") else {}
     if shutil.which("tsp"):
         rivals["task-spooler"] = spooler
     rounds: list[list[float]] = []
@@ -74,15 +74,18 @@ def main() -> None:
                 times[name].append(run(given.members))
         highest, cpu = usage(pid)
     accepted, ended, whole = (statistics.median(part) for part in zip(*rounds, strict=True))
-    sys.stdout.write(
-        f"{given.members} members, {AT_A_TIME} at a time: accepted {accepted:.2f} s, ended {ended:.2f} s, "
-        f"collected {whole:.2f} s ({given.members / whole:.0f} members/s)\n"
+    rate = given.members / whole
+    rivals_rates = {name: given.members / statistics.median(seen) for name, seen in times.items()}
+    beside = [f"{name} {number(other)} ({number(rate / other)} x)" for name, other in rivals_rates.items()]
+    beside.append(f"accepted after {accepted:.2f} s, ended after {ended:.2f} s, collected after {whole:.2f} s")
+    show(
+        f"a fan-out of {given.members}, {AT_A_TIME} at a time, to collection",
+        rate,
+        "members/s",
+        beside=", ".join(beside),
     )
-    for name, seen in times.items():
-        median = statistics.median(seen)
-        sys.stdout.write(f"{name:<24}{median:6.2f} s  (ours: {whole / median:.2f} x)\n")
     cost = (cpu - cpu_before) / given.rounds / given.members * 1000
-    sys.stdout.write(f"supervisor: {highest:.0f} MiB at most, {cost:.1f} ms of processor time a member\n")
+    show("the supervisor meanwhile, resident", highest, "MiB", beside=f"{cost:.1f} ms of processor a member")
 
 
 if __name__ == "__main__":

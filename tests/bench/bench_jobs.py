@@ -25,6 +25,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from bench.figures import number, show
 from fakes.bench_home import BenchHome, bench_home
 
 AT_A_TIME = 16
@@ -37,8 +38,8 @@ def ours(home: BenchHome, jobs: int) -> float:
 
     def call(count: int) -> None:
         connection = home.connect()
-        for number in range(count):
-            (reply,) = connection.exchange(home.request("true", f"job {number}"))
+        for serial in range(count):
+            (reply,) = connection.exchange(home.request("true", f"job {serial}"))
             assert reply["kind"] == "accepted", reply
         connection.close()
 
@@ -82,8 +83,8 @@ def overhead(home: BenchHome, runs: int) -> list[float]:
     """Seconds from the accepted reply to the delegate's process running, for single jobs."""
     seen = []
     connection = home.connect()
-    for number in range(runs):
-        mark = Path(tempfile.gettempdir()) / f"osrc-bench-{os.getpid()}-{number}"
+    for serial in range(runs):
+        mark = Path(tempfile.gettempdir()) / f"osrc-bench-{os.getpid()}-{serial}"
         step = json.dumps([{"run": ["/bin/sh", "-c", f"date +%s.%N > '{mark}'"], "quiet": True}, {"end": "ok"}])
         (reply,) = connection.exchange(home.request("fake", f"#fake: {step}"))
         answered = time.time()
@@ -95,13 +96,16 @@ def overhead(home: BenchHome, runs: int) -> list[float]:
     return seen
 
 
-def main() -> None:
-    """Print the table."""
+PARALLEL = "GNU parallel --joblog"
+
+
+def main() -> int:
+    """Print the table; return 1 when a bound is broken."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--jobs", type=int, default=500)
     parser.add_argument("--rounds", type=int, default=3)
     given = parser.parse_args()
-    rivals = {"GNU parallel --joblog": parallel} if shutil.which("parallel") else {}
+    rivals = {PARALLEL: parallel} if shutil.which("parallel") else {}
     if shutil.which("tsp"):
         rivals["task-spooler"] = spooler
     times: dict[str, list[float]] = {"outsourcerer": []} | {name: [] for name in rivals}
@@ -113,12 +117,14 @@ def main() -> None:
             for name, run in rivals.items():
                 times[name].append(run(given.jobs))
         single = overhead(home, 30)
-    unit = statistics.median(times["outsourcerer"])
-    for name, seen in times.items():
-        median = statistics.median(seen)
-        sys.stdout.write(f"{name:<24}{given.jobs / median:7.0f} jobs/s  {unit / median:5.2f} x our time\n")
-    sys.stdout.write(f"accepted to delegate's process: median {statistics.median(single) * 1000:.1f} ms (bound 50)\n")
+    rates = {name: given.jobs / statistics.median(seen) for name, seen in times.items()}
+    rate = rates.pop("outsourcerer")
+    beside = ", ".join(f"{name} {number(other)} ({number(rate / other)} x)" for name, other in rates.items())
+    what = f"{given.jobs} jobs of `true`, {AT_A_TIME} at a time"
+    fast = show(what, rate, "jobs/s", least=rates.get(PARALLEL), beside=beside)
+    at_once = show("a job accepted to its delegate's process", statistics.median(single) * 1000, "ms", most=50)
+    return int(not (fast and at_once))
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -15,6 +15,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from bench.figures import show
 from fakes.recorded import STREAMS, TASK
 from outsourcerer.lanes.contract import Lane
 from outsourcerer.lanes.registry import builtin
@@ -56,18 +57,14 @@ def main() -> int:
     options.add_argument("--least", type=float, default=20)
     options.add_argument("lanes", nargs="*", metavar="LANE")
     chosen = options.parse_args()
-    slow = []
+    held = []
     for place in sorted(STREAMS.glob("*/*")):
         name = place.parent.name
         if chosen.lanes and name not in chosen.lanes:
             continue
         speed = rate(builtin(name), material(place), int(chosen.mb * MEGABYTE))
-        print(f"{name:10} {speed:7.1f} MB/s", flush=True)
-        if speed < chosen.least:
-            slow.append(name)
-    if slow:
-        print(f"under {chosen.least:g} MB/s: {', '.join(slow)}")
-    return 1 if slow else 0
+        held.append(show(f"reading a stream of `{name}`", speed, "MB/s", least=chosen.least))
+    return int(not all(held))
 
 
 if __name__ == "__main__":

@@ -20,6 +20,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from bench.figures import show
 from fakes.secret_corpus import SECRETS
 from outsourcerer.actors.scope_scan import scan
 from outsourcerer.lanes.secrets.values import Redactor, find
@@ -87,7 +88,9 @@ def main() -> int:
         plant(Path(folder), chosen.files)
         ours = best(lambda: scan([folder], deadline_s=600, clock=time.monotonic))
         theirs = best(lambda: listing(os.fspath(folder)))
-    print(f"scan of {chosen.files} files: {ours:.3f} s, find {theirs:.3f} s, ratio {ours / theirs:.2f}")
+    beside = f"`find` {theirs:.3f} s: {ours / theirs:.2f} x"
+    what = f"the search for credential files in {chosen.files:,}"
+    held = [show(what, ours, "s", most=chosen.most, beside=beside)]
     data = text(chosen.mb)
     start = time.process_time()
     hits = len(find(data.decode("utf-8", "replace")))
@@ -95,8 +98,11 @@ def main() -> int:
     start = time.process_time()
     count = clean(data)
     cleaned = len(data) / 1e6 / (time.process_time() - start)
-    print(f"find: {found:.0f} MB/s ({hits} hits); redact: {cleaned:.0f} MB/s ({count} values)")
-    return int(ours > chosen.most or min(found, cleaned) < chosen.least)
+    held += [
+        show("the search for secret values in a text", found, "MB/s", least=chosen.least, beside=f"{hits:,} found"),
+        show("taking them out of a stream", cleaned, "MB/s", least=chosen.least, beside=f"{count:,} taken out"),
+    ]
+    return int(not all(held))
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ import psutil
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from bench.figures import show
 from fakes.sessions import Sessions
 from fakes.supervised import Supervised, until
 
@@ -25,8 +26,8 @@ def megabytes(processes: list[psutil.Process]) -> list[float]:
     return [process.memory_info().rss / 1e6 for process in processes]
 
 
-def main() -> None:
-    """Print the table."""
+def main() -> int:
+    """Print the table; return 1 when a bound is broken."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--sessions", type=int, default=50)
     parser.add_argument("--seconds", type=float, default=20.0)
@@ -49,11 +50,17 @@ def main() -> None:
             used = 100 * (end.user + end.system - start.user - start.system) / given.seconds
             after = megabytes([supervisor])[0]
             holders = sorted(megabytes([psutil.Process(pid) for pid in held]))
-            sys.stdout.write(f"supervisor: {before:.1f} MB, with {len(held)} sessions {after:.1f} MB")
-            sys.stdout.write(f" (+{after - before:.1f}; bound +10), {used:.2f} % of a core\n")
-            sys.stdout.write(f"holders: {holders[0]:.1f} to {holders[-1]:.1f} MB each (bound 25)\n")
         finally:
             home.close()
+    cost = f"{before:.0f} MB before; {used:.2f} % of a core"
+    return int(
+        not all(
+            (
+                show(f"what {len(held)} sessions add to a supervisor", after - before, "MB", most=10, beside=cost),
+                show("a session's holder, the largest", holders[-1], "MB", most=25, beside=f"least {holders[0]:.1f}"),
+            )
+        )
+    )
 
 
 def rows(sessions: Sessions) -> list[dict[str, object]]:
@@ -62,4 +69,4 @@ def rows(sessions: Sessions) -> list[dict[str, object]]:
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

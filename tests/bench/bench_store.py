@@ -14,6 +14,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from bench.figures import show
 from fakes.bench_home import BenchHome, bench_home
 from outsourcerer.messages.facts import JobAccepted, JobEnded
 from outsourcerer.messages.job import JobRecord
@@ -42,8 +43,8 @@ def fill(home: BenchHome, jobs: int) -> None:
     store.close()
 
 
-def main() -> None:
-    """Print the table."""
+def main() -> int:
+    """Print the table; return 1 when a bound is broken."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--jobs", type=int, default=10_000)
     parser.add_argument("--runs", type=int, default=30)
@@ -58,12 +59,13 @@ def main() -> None:
         for _ in range(given.runs):
             for home, jobs in ((small, 10), (large, given.jobs)):
                 began = time.perf_counter()
-                subprocess.run(argv, env=home.env, check=True, stdout=subprocess.DEVNULL)
+                subprocess.run(argv, env=home.env, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
                 times[jobs].append(time.perf_counter() - began)
     few, many = (statistics.median(times[jobs]) for jobs in (10, given.jobs))
-    sys.stdout.write(f"status with 10 jobs      {few * 1000:7.1f} ms\n")
-    sys.stdout.write(f"status with {given.jobs} jobs   {many * 1000:7.1f} ms  {many / few:5.2f} x (bound 1.2)\n")
+    beside = f"{many * 1000:.0f} ms and, with ten jobs, {few * 1000:.0f} ms"
+    what = f"`osrc status` with {given.jobs:,} ended jobs, to the same with ten"
+    return int(not show(what, many / few, "x", most=1.2, beside=beside))
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

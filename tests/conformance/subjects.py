@@ -12,16 +12,13 @@ from outsourcerer.lanes.acp import lane_of
 from outsourcerer.lanes.conformance import Recorded, Subject
 from outsourcerer.lanes.contract import Host, Lane
 from outsourcerer.lanes.custom import load
-from outsourcerer.lanes.registry import builtin
+from outsourcerer.lanes.registry import builtin, names
 from outsourcerer.messages.job import ExitStatus
 from outsourcerer.messages.vocabulary import Verb
 
 STREAMS = Path(__file__).parents[1] / "golden" / "streams"
 
-PROGRAMS = (
-    *("agent", "claude", "cline", "codex", "copilot", "cursor-agent", "devin", "droid", "gemini", "hermes"),
-    *("opencode", "oz", "pi", "qwen"),
-)
+PROGRAMS = ("agent", *sorted({lane.binary for lane in map(builtin, names()) if lane.binary}))
 KEYS = ("OPENROUTER_API_KEY", "OSRC_CLAUDEX_TOKEN", "TOKENROUTER_API_KEY")
 
 HOST = Host(

@@ -7,16 +7,16 @@ from outsourcerer.lanes.catalog.dealing import cheap, for_text, free
 from outsourcerer.lanes.catalog.listing import Listed, parse
 from outsourcerer.lanes.catalog.quoting import prompt_tokens, quote
 from outsourcerer.lanes.conserve import advise
-from outsourcerer.lanes.glance import LANES
 from outsourcerer.lanes.prices import FRONTIER, price_of
 from outsourcerer.lanes.registry import builtin, names
+from outsourcerer.lanes.rows import ROWS
 
 
 def test_the_glance_knows_what_the_lanes_know():
-    glances = {one.lane: one for one in LANES}
+    seen = {name: row for name, row in ROWS.items() if row.seen_at_a_glance}
     elsewhere = {"acp", "claudex", "embedded", "local"}  # a command, a proxy, a runtime, a port
-    assert set(glances) == set(names()) - elsewhere
-    for name, one in glances.items():
+    assert set(seen) == set(names()) - elsewhere
+    for name, one in seen.items():
         lane = builtin(name)
         programs = {str(program) for program in (lane.binary, *lane.executables) if program}
         assert set(one.programs) <= programs

@@ -9,7 +9,7 @@ from outsourcerer.messages.refusals import Refused
 from outsourcerer.messages.vocabulary import Verb
 
 ID = "0198c0de-0000-7000-8000-000000000001"
-PROGRAMS = {name: f"/opt/{name}" for name in ("claude", "codex", "gemini", "qwen", "opencode", "copilot", "pi", "agy")}
+PROGRAMS = {lane.binary: f"/opt/{lane.binary}" for lane in map(builtin, names()) if lane.binary}
 WORDS = {
     "claude": ("-r", ID),
     "cc": ("-r", ID),

@@ -85,6 +85,13 @@ def test_commands_in_code_exist(path: Path) -> None:
     assert words - set(COMMANDS) == set()
 
 
+@pytest.mark.parametrize("name", ["CONTRIBUTING.md", "docs/architecture.md"])
+def test_files_that_are_named_are_there(name: str) -> None:
+    named = set(re.findall(r"`((?:actors|cli|docs|lanes|messages|state|tests)/[a-z_/]*(?:\.[a-z]+)?)`", page(name)))
+    assert len(named) > 10
+    assert [one for one in sorted(named) if not (ROOT / one).exists()] == []
+
+
 def test_toml_lanes_load_and_plan() -> None:
     examples = blocks("docs/lanes.md", "toml")
     assert len(examples) == 2
