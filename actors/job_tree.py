@@ -11,12 +11,12 @@ import time
 from collections.abc import Callable
 
 from ..lanes.contract import Posture
-from ..messages.entity_ids import new_job_id
 from ..messages.internal import WorktreeMade, WorktreeSettled
 from ..messages.job import JobRecord, JobRequest
 from ..messages.refusals import RefusalCode, Refused
 from ..state.errors import StateError, printable
 from ..state.home import Home
+from ..state.ids import new_job_id
 from ..state.job_folder import TREE, JobFolder
 from ..state.settings import Settings
 from .base import Handle, log

@@ -14,13 +14,13 @@ from typing import Protocol
 
 from ..lanes.advice.classify import classify
 from ..lanes.contract import Locality
-from ..messages.entity_ids import new_job_id
 from ..messages.job import Cost, Identity, JobRecord, JobRequest
 from ..messages.replies import Plan
 from ..messages.vocabulary import JobState
 from ..state.errors import StateError
 from ..state.files import read_private
 from ..state.home import Home
+from ..state.ids import new_job_id
 from ..state.job_folder import LAUNCH, PROMPT, JobFolder
 from ..state.limits import instant
 from ..state.settings import Settings

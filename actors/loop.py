@@ -11,13 +11,13 @@ import threading
 from collections.abc import Callable
 from typing import Any, assert_never
 
-from ..messages.entity_ids import new_job_id
 from ..messages.facts import Fact
 from ..messages.internal import FactsCommitted
 from ..messages.job import JobRecord
 from ..messages.loop import LoopEnded, LoopRecord, LoopStep, LoopStepBegan, LoopStepEnded, Role, Shape
 from ..state.errors import StateError
 from ..state.files import create_private
+from ..state.ids import new_job_id
 from ..state.loop_machine import decide
 from ..state.loop_moves import PASSED, Act, End, Grade, Wait
 from ..state.loops_reader import loop

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..lanes.advice.contracts import ContractError, parse_contract
-from ..messages.entity_ids import new_job_id
 from ..messages.job import JobRequest
 from ..messages.loop import (
     LoopAccepted,
@@ -31,6 +30,7 @@ from ..messages.loop import (
 from ..messages.refusals import RefusalCode, Refused
 from ..messages.replies import LoopIsAccepted, LoopPlanned, LoopView, Plan, Reply
 from ..messages.vocabulary import Verb
+from ..state.ids import new_job_id
 from ..state.loop_views import loop_object
 from ..state.loops_reader import loop
 from ..state.reader import Reader

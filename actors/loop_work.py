@@ -14,7 +14,6 @@ from dataclasses import dataclass
 
 from ..lanes import loop_prompts as prompts
 from ..lanes.feedback import fingerprint, last_line
-from ..messages.entity_ids import new_job_id
 from ..messages.job import JobRecord, JobRequest
 from ..messages.loop import LoopRecord, LoopStep, Role, Shape
 from ..messages.refusals import RefusalCode, Refused
@@ -24,6 +23,7 @@ from ..state import ledger
 from ..state.errors import StateError, printable
 from ..state.gauges import pressure
 from ..state.gauges_reader import stored
+from ..state.ids import new_job_id
 from ..state.job_folder import JobFolder
 from ..state.limits import key_of
 from ..state.loop_machine import remaining_s

@@ -17,7 +17,6 @@ from ..lanes.catalog import Resolved
 from ..lanes.contract import Billing, Host, Lane, Locality, SessionLaunch, SessionTask
 from ..lanes.disclosure import addresses_in
 from ..lanes.registry import Registry
-from ..messages.entity_ids import new_job_id
 from ..messages.job import JobRequest
 from ..messages.refusals import RefusalCode, Refused
 from ..messages.replies import Plan
@@ -25,6 +24,7 @@ from ..messages.session import SessionRecord, SessionRequest, Transport
 from ..messages.vocabulary import Effort, Verb
 from ..state.errors import StateError
 from ..state.home import Home
+from ..state.ids import new_job_id
 from ..state.session_folder import LAUNCH, SessionFolder
 from ..state.settings import Settings
 from .choosing import choose

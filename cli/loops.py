@@ -7,7 +7,8 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ..messages.entity_ids import LOOP, new_job_id
+from ..messages.entity_ids import LOOP
+from ..state.ids import new_job_id
 from . import exit_codes
 from .errors import CliError
 from .reach import Reach

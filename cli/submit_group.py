@@ -7,7 +7,8 @@ import os
 import time
 from typing import Any
 
-from ..messages.entity_ids import GROUP, new_job_id
+from ..messages.entity_ids import GROUP
+from ..state.ids import new_job_id
 from .reach import Reach
 from .sending import remove_spooled, send_once, spool
 

@@ -1,11 +1,10 @@
-"""Ids: how one is made, what those of loops and groups begin with, which kind of work one is of. Standard library only.
+"""What the ids of loops and groups begin with, and which kind of work an id is of. Standard library only.
 
 A job's id has no first word: ``YYYYmmdd-HHMMSS-xxxxxxxxxxxx``; a loop's and a group's is one with a word before it.
 """
 
 from __future__ import annotations
 
-import time
 from typing import Final, Literal
 
 LOOP: Final = "loop-"
@@ -17,15 +16,6 @@ _LONGEST = 12
 """Letters before the first dash of such an id, at most."""
 _DATE, _REST = 8, 28
 """Characters of such an id's date, and of all that follows its first dash."""
-
-RANDOM_BYTES: Final = 6
-
-
-def new_job_id(now: float, random_bytes: bytes) -> str:
-    """Return ``YYYYmmdd-HHMMSS-xxxxxxxxxxxx`` for epoch seconds ``now`` (UTC) and six random bytes."""
-    if len(random_bytes) != RANDOM_BYTES:
-        raise ValueError(f"{RANDOM_BYTES} random bytes are needed, not {len(random_bytes)}")
-    return time.strftime("%Y%m%d-%H%M%S-", time.gmtime(now)) + random_bytes.hex()
 
 
 def kind_of(word: str) -> Literal["job", "loop", "group"]:

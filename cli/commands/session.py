@@ -8,8 +8,8 @@ from typing import Any
 
 import click
 
-from ...messages.entity_ids import new_job_id
 from ...messages.vocabulary import Effort, SessionMode
+from ...state.ids import new_job_id
 from .. import exit_codes
 from .. import session_parts as parts
 from ..errors import CliError

@@ -12,7 +12,7 @@ from mcp.server.mcpserver import Context, MCPServer
 from mcp_types import ToolAnnotations
 from pydantic import Field
 
-from ...messages.entity_ids import new_job_id
+from ...state.ids import new_job_id
 from .. import exit_codes
 from ..errors import CliError
 from ..render.plan import disclosure

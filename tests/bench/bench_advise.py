@@ -24,10 +24,10 @@ from outsourcerer.actors.lane_book import LaneBook
 from outsourcerer.actors.limit_book import LimitBook
 from outsourcerer.actors.model_book import ModelBook
 from outsourcerer.lanes.advice.classify import classify
-from outsourcerer.messages.entity_ids import new_job_id
 from outsourcerer.messages.facts import JobOutcome
 from outsourcerer.state.files import write_private
 from outsourcerer.state.home import Home
+from outsourcerer.state.ids import new_job_id
 from outsourcerer.state.settings import Settings
 from outsourcerer.state.store import Store
 

@@ -22,8 +22,8 @@ from fakes.chaos_check import Asked, Process, Prompted, Seen, Told, Violation, c
 from fakes.lanes import steps
 from fakes.sim_machine import CONT, KILL, STOP, TERM, Proc
 from fakes.sim_world import World
-from outsourcerer.messages.entity_ids import new_job_id
 from outsourcerer.messages.refusals import Refused
+from outsourcerer.state.ids import new_job_id
 from outsourcerer.state.store import Reader
 
 STEPS = 600

@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 
 from outsourcerer.actors.tree import JOB_VARIABLE
-from outsourcerer.messages.entity_ids import new_job_id
 from outsourcerer.messages.job import Identity
+from outsourcerer.state.ids import new_job_id
 from outsourcerer.state.job_folder import JobFolder
 from outsourcerer.state.processes import read_process, snapshot
 

@@ -9,7 +9,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 from hypothesis import strategies as st
-from outsourcerer.messages.entity_ids import new_job_id
 from outsourcerer.messages.facts import (
     ChildCrashed,
     JobAccepted,
@@ -31,6 +30,7 @@ from outsourcerer.messages.vocabulary import JobState, Verb
 from outsourcerer.state.errors import StateError
 from outsourcerer.state.files import Files
 from outsourcerer.state.home import Home
+from outsourcerer.state.ids import new_job_id
 
 NOW = 1_795_000_000.0
 GROUP = "fanout-20261118-110639-000000000001"

@@ -15,10 +15,10 @@ from fakes.launches import PYTHON, alive, bearers
 from outsourcerer.actors import tree
 from outsourcerer.actors.base import Directory, Stop
 from outsourcerer.actors.tree import end_tree, in_background, look_at_tree, newer_file, tree_of
-from outsourcerer.messages.entity_ids import new_job_id
 from outsourcerer.messages.internal import TreeLooked
 from outsourcerer.messages.job import Identity
 from outsourcerer.state.identity import identify
+from outsourcerer.state.ids import new_job_id
 from outsourcerer.state.processes import snapshot
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks at processes through /proc")

@@ -1,9 +1,8 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from outsourcerer.messages.entity_ids import new_job_id
 from outsourcerer.messages.job import JOB_ID
-from outsourcerer.state.ids import is_job_id
+from outsourcerer.state.ids import is_job_id, new_job_id
 
 
 def test_the_form():
