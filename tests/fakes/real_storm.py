@@ -392,6 +392,8 @@ def look_at(made: RealStorm, decoys: list[subprocess.Popen[bytes]]) -> Seen:
     home = made.home
     lives = not str((made._session() or {}).get("state")).startswith(("exited", "lost", "failed"))
     answers = home.osrc("status", "--json", timeout=120).returncode == 0
+    if made.outcome.seed % 2:
+        home.kill_supervisor()  # whoever types this wants everything ended, also what nobody looks after
     stopped = home.osrc("supervisor", "stop", "--cancel", timeout=120)
     made.outcome.log.append(f"stop at the end: {stopped.returncode} {stopped.stdout!r} {stopped.stderr[-300:]!r}")
     deadline = time.monotonic() + 60

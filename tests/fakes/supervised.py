@@ -35,12 +35,18 @@ PATIENCE_S = 120.0
 
 
 def until(look: Callable[[], T], what: str, seconds: float = PATIENCE_S, pause: float = 0.01) -> T:
-    """Return the first true value of ``look``; fails, naming ``what``, when none comes in time."""
+    """Return the first true value of ``look``; fails, naming ``what``, when none comes in time.
+
+    Whoever waits leaves the machine to what is waited for: a look that costs much is made less often.
+    """
     deadline = time.monotonic() + seconds
-    while not (found := look()):
-        assert time.monotonic() < deadline, f"not within {seconds:.0f} s: {what}"
-        time.sleep(pause)
-    return found
+    while True:
+        began = time.monotonic()
+        if found := look():
+            return found
+        now = time.monotonic()
+        assert now < deadline, f"not within {seconds:.0f} s: {what}"
+        time.sleep(max(pause, min(4 * (now - began), 0.2)))
 
 
 class Supervised:
