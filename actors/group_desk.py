@@ -28,7 +28,7 @@ from ..state.reader import Reader
 from .attempt import keep_promise
 from .base import ask
 from .crews import MOST
-from .flights import Flight, Flights, is_unknown
+from .in_flight import Flight, Flights, is_unknown
 from .intake import Draft
 from .job_writing import create
 from .jobs_asked import Cancel, SubmitGroup

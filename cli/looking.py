@@ -6,7 +6,7 @@ import os
 from typing import Any
 
 from ..messages.entity_ids import kind_of
-from .errors import CliError, SupervisorLostError, from_refusal
+from .errors import CliError
 from .reach import Reach
 
 Job = dict[str, Any]
@@ -40,18 +40,7 @@ def named(reach: Reach, tokens: tuple[str, ...]) -> list[Job]:
 
 
 def _ask(reach: Reach, selection: dict[str, Any]) -> dict[str, Any] | None:
-    """Return the supervisor's answer, or None when none runs or it left in the middle."""
-    channel = reach.running()
-    if channel is None:
-        return None
-    try:
-        for reply in channel.exchange({"kind": "view.jobs", "selection": selection}):
-            if reply.get("kind") == "refused":
-                raise from_refusal(reply)
-            return reply
-    except SupervisorLostError:
-        reach.drop()
-    return None
+    return reach.ask_running({"kind": "view.jobs", "selection": selection})
 
 
 class _Files:

@@ -149,11 +149,17 @@ def _complete(parameters: list[click.Parameter]) -> None:
             parameter.type = Live(kind)
 
 
-class _TwoColumns:
-    """Help that keeps the options every command has apart from the command's own."""
+class Command(click.Command):
+    """A click command with the global options, which its help keeps apart from its own. Arguments are click's."""
 
-    params: list[click.Parameter]
-    global_names: frozenset[str]
+    def __init__(self, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - click's own signature, passed through
+        """Add the global options to those that were declared."""
+        kwargs.setdefault("context_settings", CONTEXT)
+        super().__init__(*args, **kwargs)
+        added = _global_options()
+        self.global_names = frozenset(option.name or "" for option in added)
+        self.params = [*self.params, _help_option(), *added]
+        _complete(self.params)
 
     def format_options(self, context: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the command's own options, then the global ones."""
@@ -178,32 +184,10 @@ class _TwoColumns:
                 formatter.write_text(words)
 
 
-class Command(_TwoColumns, click.Command):
-    """A click command with the global options; keyword arguments are click's."""
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - click's own signature, passed through
-        """Add the global options to those that were declared."""
-        kwargs.setdefault("context_settings", CONTEXT)
-        super().__init__(*args, **kwargs)
-        added = _global_options()
-        self.global_names = frozenset(option.name or "" for option in added)
-        self.params = [*self.params, _help_option(), *added]
-        _complete(self.params)
-
-
-class Group(_TwoColumns, click.Group):
+class Group(Command, click.Group):
     """A click group with the global options, whose unknown words get the nearest real one suggested."""
 
     command_class = Command
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - click's own signature, passed through
-        """Add the global options to those that were declared."""
-        kwargs.setdefault("context_settings", CONTEXT)
-        super().__init__(*args, **kwargs)
-        added = _global_options()
-        self.global_names = frozenset(option.name or "" for option in added)
-        self.params = [*self.params, _help_option(), *added]
-        _complete(self.params)
 
     def format_options(self, context: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the commands first: they are what help is asked for."""

@@ -74,6 +74,16 @@ def detach_request(options: Globals, reach: Reach, request: dict[str, Any], *, d
     return 0
 
 
+def follow_request(options: Globals, reach: Reach, request: dict[str, Any], *, dry_run: bool) -> int:
+    """Submit a request and follow the job to its end; return the exit code."""
+    reply = submit(reach, request, dry_run=dry_run)
+    if reply.get("kind") == "planned":
+        return show_plan(options, reply)
+    from ..following import run_to_end  # noqa: PLC0415 - not needed to detach
+
+    return run_to_end(reach, str(reply["job_id"]), reply.get("plan") or {})
+
+
 def _stay(reach: Reach, job_id: str) -> None:
     """Supervise the job from here where nobody else does."""
     if reach.in_process:
