@@ -13,6 +13,10 @@
     watch.json     where the watchdog stands                                (supervisor)
     exit.json      how the delegate ended                                   (shim, by rename)
 
+Beside these, where there is a reason: ``gate.json`` (``recheck.py``), ``check*`` (``job_check.py``), ``guard.json``,
+``tree.before`` and ``changes.txt`` (``job_guard.py``), ``attempts/``, ``next.<n>/`` and ``ready.<n>/``
+(``attempts.py``), and what the lane's plan gives the delegate.
+
 Order that loses nothing: folder, prompt and ``draft.json``, then the journal's commit, then ``draft.json``
 becomes ``meta.json``. A folder without ``meta.json`` was never promised to anyone, so that a rebuild
 neither runs nor removes it. ``meta.json`` and ``end.json`` together are the second copy of the record.

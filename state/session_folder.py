@@ -6,6 +6,10 @@
     holder.json      who holds it, at which socket, with which token          (holder)
     inbox/<n>.json   what the delegate is given, in order                     (supervisor)
     events.jsonl     all that was seen and done                               (holder)
+    screen           what its terminal showed last                            (holder)
+    err.log          the program's stderr                                     (delegate)
+    join.json        what another holder has to know, without secrets (tmux)  (supervisor)
+    plan.json        the plan that it was started by                          (supervisor)
     exit.json        how it ended                                             (holder)
     holder.log       what a holder complained of that was not forked          (holder)
     read.json        how far the supervisor has read the events               (supervisor)
@@ -172,6 +176,14 @@ class SessionFolder:
     def read_claim(self, attempt: int) -> Identity | None:
         """Return who took an attempt, if that is legible."""
         return _identity(self.read_json(f"claim.{attempt}"))
+
+    def holder_mark(self) -> tuple[int, int] | None:
+        """Return what another ``holder.json`` has otherwise; None while there is none."""
+        try:
+            found = (self.path / HOLDER).stat()
+        except OSError:
+            return None
+        return found.st_ino, found.st_mtime_ns
 
     def read_holder(self, attempt: int) -> HolderRecord | None:
         """Return who holds this attempt."""
