@@ -31,8 +31,6 @@ from ..messages.refusals import RefusalCode, Refused
 
 log = logging.getLogger("outsourcerer.actors")
 
-ABNORMAL = "crashed"
-
 
 class ReplyPort:
     """Where the answer to a query goes: set once, by whoever ends up knowing it."""
@@ -231,7 +229,7 @@ class Actor(pykka.ThreadingActor):
         self.finished()
 
     def crashed(self) -> None:
-        """Let go of what would stand in the way of a successor, after a crash. Must not block."""
+        """Let go of what would stand in the way of a successor: after a crash, or once set aside. Must not block."""
 
     def finished(self) -> None:
         """End this actor in order, now. What still waits in the mailbox is refused."""
@@ -277,16 +275,26 @@ class Actor(pykka.ThreadingActor):
             case _:
                 self._guarded(lambda: self.receive(message))
 
+    def _actor_loop_teardown(self) -> None:
+        """Pykka hook, as the last of its thread: one that was set aside is no more in its successor's way."""
+        if not self._down:
+            self._down = True
+            self._let_go()
+        super()._actor_loop_teardown()
+
     def _guarded(self, work: Callable[[], None]) -> None:
         try:
             work()
         except BaseException as error:  # the crash rule: SystemExit in an actor would stop every actor of the process
             log.exception("%s crashed", self.name)
-            try:
-                self.crashed()
-            except BaseException:  # it is down already, and its parent must hear so
-                log.exception("%s could not let go of what it held", self.name)
+            self._let_go()
             self._go_down(f"{type(error).__name__}: {error}")
+
+    def _let_go(self) -> None:
+        try:
+            self.crashed()
+        except BaseException:  # it is down already, and its parent must hear so
+            log.exception("%s could not let go of what it held", self.name)
 
     def _go_down(self, error: str | None) -> None:
         if self._down:

@@ -1,7 +1,7 @@
 """Crashes that are nobody's fault: no room on the disk, no descriptors left, a store that can't be opened for now.
 
-What a job or a session is given up for is a fault of its own. For what befalls the whole machine its actor waits
-and is started again: its delegate runs on meanwhile, and the next look finds what it did.
+What a job, a session, a group or a loop is given up for is a fault of its own. For what befalls the whole machine its
+actor waits and is started again: what runs goes on meanwhile, and the next look finds what it did.
 """
 
 from __future__ import annotations

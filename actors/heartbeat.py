@@ -8,7 +8,6 @@ owed, and none twice: each has a claim. Nothing waits for it: it is told of noth
 from __future__ import annotations
 
 import contextlib
-import itertools
 import os
 import threading
 import time
@@ -32,7 +31,6 @@ from ..messages.alarm import (
     SinkTold,
 )
 from ..messages.internal import FactsCommitted, FactsRefused
-from ..messages.refusals import RefusalCode, Refused
 from ..state.alarm_machine import Condition, End, Moment, Policy, applied, decide, fresh, next_due, worth_pushing
 from ..state.alarms_reader import Beat, all_alarms, beat
 from ..state.errors import StateError
@@ -42,7 +40,7 @@ from ..state.reader import Reader
 from .alarm_watch import Watch
 from .base import Actor, Query, ReplyPort, log
 from .feed import Feed
-from .journal import Append
+from .journal_writer import RESTARTING, JournalWriter
 from .picture import Picture
 from .pushes import Pushes
 from .services import Services
@@ -95,6 +93,14 @@ class _Told:
     told: SinkTold
 
 
+@dataclass(frozen=True, slots=True)
+class _Waiting:
+    """Facts on their way to the disk, and who waits for that."""
+
+    port: ReplyPort | None
+    facts: tuple[AlarmFact, ...]
+
+
 class Heartbeat(Actor):
     """See the module."""
 
@@ -111,9 +117,7 @@ class Heartbeat(Actor):
         self.services = services
         self._environ = environ
         self._policy = policy or Policy()
-        self._epoch = next(services.epochs)
-        self._tokens = itertools.count(1)
-        self._waiting: dict[int, tuple[ReplyPort | None, tuple[AlarmFact, ...]]] = {}
+        self._writer: JournalWriter[_Waiting] = JournalWriter(self, next(services.epochs))
         self._over = threading.Event()
         self._pushes = Pushes(services.home.root, self._hear, sinks)
         self._picture = Picture(services.home.root, self._word)
@@ -175,9 +179,9 @@ class Heartbeat(Actor):
             case FactsCommitted(token=token):
                 self._committed(token)
             case FactsRefused(token=token, refusal=refusal):
-                port, _ = self._waiting.pop(token)
-                if port is not None:
-                    port.set(refusal)
+                waiting = self._writer.settled(token)
+                if waiting is not None and waiting.port is not None:
+                    waiting.port.set(refusal)
             case _:
                 super().receive(message)
 
@@ -371,26 +375,17 @@ class Heartbeat(Actor):
         if not facts:
             self.reply(True)
             return
-        token = next(self._tokens)
-        self._waiting[token] = port, tuple(facts)
         if may_wait:
             self._apply(facts)
-        append = Append(
-            writer=self.name,
-            epoch=self._epoch,
-            facts=tuple(facts),
-            to=self.handle,
-            token=token,
-            may_wait=may_wait,
-        )
-        if not self.services.directory.tell("journal", append):
-            del self._waiting[token]
-            if port is not None:
-                message = "the journal is being restarted"
-                port.set(Refused(code=RefusalCode.STOPPING, message=message, hint="try again"))
+        told = self._writer.append(facts, _Waiting(port, tuple(facts)), may_wait=may_wait)
+        if not told and port is not None:
+            port.set(RESTARTING)
 
     def _committed(self, token: int) -> None:
-        port, facts = self._waiting.pop(token)
+        waiting = self._writer.settled(token)
+        if waiting is None:
+            return
+        port, facts = waiting.port, waiting.facts
         for fact in facts:
             if isinstance(fact, AlarmRaised) and fact.record.owed:
                 self._send(fact.record)

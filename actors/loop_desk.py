@@ -35,14 +35,15 @@ from ..state.loop_views import loop_object
 from ..state.loops_reader import loop
 from ..state.reader import Reader
 from .base import ask
+from .caller import settings_of
 from .git import GitError, ask_git
 from .host import decode_environment
-from .intake import settings_of
 from .intake_checks import as_utf8, check_cwd, task_text
 from .job_desk import JobDesk
 from .job_writing import forget_spool
 from .kept_request import keepable
 from .loop_folder import PLAN, REQUEST, RUBRIC, LoopFolder
+from .loop_judging import is_named, other_writer, same_model
 from .loop_names import Decree
 from .loop_requests import everyone
 from .loop_sessions import LoopSessions
@@ -59,6 +60,9 @@ ADVICE = (
     " for, osrc second-opinion for an answer that matters, osrc run for the rest"
 )
 """What is there for work that no command can check."""
+
+Plans = list[tuple[str, Plan]]
+"""Every kind of job that a loop may ask for, by what it is called, and how it would be run."""
 
 
 class LoopDesk:
@@ -100,6 +104,11 @@ class LoopDesk:
         plans = self._looked_at(request.terms, common, first_job)
         if isinstance(plans, Refused):
             return plans
+        if request.terms.shape is Shape.OPTIMIZE:
+            apart = self._judged_by_another(request.terms, common, first_job, plans)
+            if isinstance(apart, Refused):
+                return apart
+            common, plans = apart
         if dry_run:
             return LoopPlanned(
                 steps=tuple({"step": name, "plan": plan.model_dump(mode="json")} for name, plan in plans)
@@ -119,11 +128,9 @@ class LoopDesk:
             wanted = settings_of(environment).flag("worktree") and common.verb.may_write
         return new_job_id(time.time(), os.urandom(6)) if wanted else None
 
-    def _looked_at(
-        self, terms: LoopTerms, common: JobRequest, first_job: str | None
-    ) -> list[tuple[str, Plan]] | Refused:
+    def _looked_at(self, terms: LoopTerms, common: JobRequest, first_job: str | None) -> Plans | Refused:
         """Return how every kind of job would be run, or why one would not: before anything is spent."""
-        plans: list[tuple[str, Plan]] = []
+        plans: Plans = []
         for name, request, live in everyone(terms, common):
             named = {"job_id": first_job if request.verb.may_write else None}
             if live:
@@ -143,6 +150,28 @@ class LoopDesk:
                     )
                 plans.append((name, plan))
         return plans
+
+    def _judged_by_another(
+        self, terms: LoopTerms, common: JobRequest, first_job: str | None, plans: Plans
+    ) -> tuple[JobRequest, Plans] | Refused:
+        """Return the loop with another writer, where nobody named one and the judge may be the same model.
+
+        Refused where the person named it twice; said where there is no other.
+        """
+        writer, judge = plans[0][1], plans[-1][1]
+        same = same_model(writer, judge)
+        if same is False:
+            return common, plans
+        if same and common.model is not None:
+            message = f"{judge.model or terms.judge} would judge its own work"
+            return Refused(code=RefusalCode.BAD_REQUEST, message=message, hint="--judge with another model than -m")
+        other = None if is_named(common) else other_writer(self.services, common, judge)
+        again = None if other is None else self._looked_at(terms, other, first_job)
+        if other is not None and isinstance(again, list) and same_model(again[0][1], again[-1][1]) is False:
+            who = f"{again[0][1].model or 'its own model'} of {again[0][1].lane}"
+            return other, _noted(again, f"{who} writes, so that {terms.judge} does not judge its own work")
+        doubt = "judges itself" if same else "may judge itself: its own model is known only once it runs"
+        return common, _noted(plans, f"the writer {doubt}; -m names another one (osrc models)")
 
     def _shut(self, request: JobRequest) -> Refused:
         """Return the gate's own refusal, with its code."""
@@ -241,6 +270,12 @@ class LoopDesk:
         with Reader(self.services.home.database) as reader:
             found = loop(reader, loop_id)
         return None if found is None else loop_object(found, os.fspath(self.services.home.root), time.time())
+
+
+def _noted(plans: Plans, notice: str) -> Plans:
+    """Return the plans, with something to be said of the first."""
+    (name, first), *others = plans
+    return [(name, first.model_copy(update={"notices": (*first.notices, notice)})), *others]
 
 
 def check_terms(terms: LoopTerms, common: JobRequest) -> Refused | None:  # noqa: PLR0911 - one refusal after the other

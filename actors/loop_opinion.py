@@ -18,12 +18,9 @@ from ..messages.job import JobRequest
 from ..messages.loop import LoopRecord, LoopStep, Role
 from ..state.loop_moves import DONE, REFUSED
 from ..state.reader import Reader
-from .advising import Place, Question
-from .host import decode_environment
-from .intake import settings_of
 from .loop_folder import TASK, VERDICT, LoopFolder
+from .loop_judging import bench_of
 from .loop_words import LoopWords
-from .panelling import Bench
 from .services import Services
 
 ANSWER_CHARS = 256 * 1024
@@ -61,20 +58,9 @@ class LoopOpinion:
         """Return the request for the judge, chosen where none was named; None where nobody here could be one."""
         if record.terms.judge is not None:
             return request
-        environment = decode_environment(request.environment)
-        settings = settings_of(environment)
-        place = Place(
-            home=self.services.home,
-            registry=self.services.registry(),
-            models=self.services.models,
-            environment=environment,
-            settings=settings,
-            limits=self.services.limits,
-        )
-        cash = settings.flag("failover_cash_ok")
-        question = Question(task=self._question(record), cwd=record.cwd, effort=request.effort, cash=cash)
         asked = [seat.model or seat.lane or "" for seat in record.terms.seats]
-        one = Bench(question, place).judge(asked)
+        bench = bench_of(self.services, request.model_copy(update={"cwd": record.cwd}), self._question(record))
+        one = bench.judge(asked)
         if one is None:
             return None
         return request.model_copy(update={"model": None if one.model is None else one.word, "lane": one.lane})

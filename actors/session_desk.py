@@ -26,15 +26,16 @@ from ..messages.session import (
     ViewSessions,
 )
 from ..messages.vocabulary import Effort
-from ..state.errors import StateError
+from ..state.ids import new_job_id
 from ..state.session_folder import SessionFolder
 from ..state.session_views import session_object
 from ..state.store import Reader
 from .base import ask
+from .caller import caller_of, settings_of
 from .denylist import check_denied
 from .gate import Passed, Scope, pass_answer, pass_gate
 from .host import decode_environment
-from .intake import settings_of
+from .in_flight import Flight, Flights, is_unknown
 from .job_writing import read_plan_file
 from .lane_book import LaneBook
 from .limit_book import refusal
@@ -68,6 +69,7 @@ class SessionDesk:
         self.services = services
         self._book = book
         self._root = os.fspath(services.home.root)
+        self._flights = Flights(services.directory, "sessions")
 
     def answer(self, command: SessionCommand) -> Reply:
         """Return the reply to one command."""
@@ -90,32 +92,39 @@ class SessionDesk:
     def live(self) -> int:
         """Return how many sessions are in the middle of something."""
         with Reader(self.services.home.database) as reader:
-            return sum(row.get("state") not in ("idle", "unknown") for row in reader.live_sessions())
+            busy = sum(row.get("state") not in ("idle", "unknown") for row in reader.live_sessions())
+        return busy + self._flights.waiting()
 
     # --- starting
 
     def _start(self, request: SessionRequest, *, dry_run: bool) -> Reply:
         if self.services.stopping.is_set():
             return Refused(code=RefusalCode.STOPPING, message="the supervisor is stopping", hint="try again")
-        if request.session_id is not None and not dry_run and (known := self._asked_before(request.session_id)):
-            return known
+        if dry_run:
+            services, weigh = self.services, self.services.purse.weighing()
+            lanes, models, limits = self._book.registry(), services.models, services.limits
+            return planned(preview_session(request, services.home, lanes, models=models, limits=limits, weigh=weigh))
+        asked = request.session_id or new_job_id(time.time(), os.urandom(6))
+        request = request.model_copy(update={"session_id": asked})
+        return self._flights.once(
+            asked, lambda: self._asked_before(asked), lambda flight: self._started(request, flight)
+        )
+
+    def _started(self, request: SessionRequest, flight: Flight) -> Reply:
         home, lanes, models = self.services.home, self._book.registry(), self.services.models
         limits = self.services.limits
-        if dry_run:
-            weigh = self.services.purse.weighing()
-            return planned(preview_session(request, home, lanes, models=models, limits=limits, weigh=weigh))
         draft = draft_session(request, home, lanes, models=models, limits=limits)
         if not isinstance(draft, Refused):
             draft = self.services.admission.admit(draft.settings) or draft
         if isinstance(draft, Refused):
             return draft
         if request.task is None:
-            return self._begin(draft)
+            return self._begin(draft, flight)
         held = request.session_id or os.urandom(8).hex()
         model, purse = draft.resolved.model, self.services.purse
         try:
             full = purse.admit(held, draft.billing.kind, model, request.task, draft.settings)
-            return full or self._room(held, draft.lane.name, model) or self._begin(draft)
+            return full or self._room(held, draft.lane.name, model) or self._begin(draft, flight)
         finally:
             limits.give_back(held)  # from its commit on, the store counts it
             purse.drop(held)
@@ -125,15 +134,17 @@ class SessionDesk:
         full = self.services.limits.take(held, lane, model)
         return None if full is None else refusal(full, lane, model, pinned=False, waits=False)
 
-    def _begin(self, draft: SessionDraft) -> Reply:
+    def _begin(self, draft: SessionDraft, flight: Flight) -> Reply:
         request = draft.request
         record, folder = create_session(draft, self.services.home, umask=self.services.umask, road=self.services.road)
         folder.write_json(PLAN, draft.plan.model_dump(mode="json"))
         named = request.name is not None
         self.services.vigil.launched(draft.settings, draft.environment)
-        answer = ask(self.services.directory.find("sessions"), StartSession(record, named), ASK_S)
+        answer = ask(self.services.directory.find("sessions"), StartSession(record, named), ASK_S, flight.port)
         if isinstance(answer, Refused):
-            if answer.code is not RefusalCode.SUPERVISOR_BUSY:
+            if is_unknown(answer):  # it may be taken yet
+                flight.undo = folder.remove
+            else:
                 folder.remove()
             return answer
         return self._accepted(answer, draft)
@@ -243,13 +254,9 @@ class SessionDesk:
         lane = self._book.registry().get(record.lane)
         if isinstance(lane, Refused):
             return lane
-        try:
-            environment = decode_environment(command.environment)
-            settings = settings_of(environment)
-        except ValueError as error:
-            return Refused(code=RefusalCode.BAD_REQUEST, message=str(error))
-        except StateError as error:
-            return error.refusal
+        caller = caller_of(command.environment)
+        if isinstance(caller, Refused):
+            return caller
         home = self.services.home
         kept = SessionFolder(home.session_dir(record.session_id)).read_json(GATE) or {}
         again = dispatch_again(kept, Asks.session(record, 0), lane, home)
@@ -257,8 +264,8 @@ class SessionDesk:
             replace(
                 again,
                 scope=replace(again.scope, texts=(command.text,)),
-                environment=environment or again.environment,
-                settings=settings,
+                environment=caller.environment or again.environment,
+                settings=caller.settings,
                 cloud_ack=command.cloud_ack,
                 keep=True,
             )
@@ -281,14 +288,11 @@ class SessionDesk:
         record = self._record(command.session)
         if isinstance(record, Refused) or not isinstance(command.action, SetModel):
             return record if isinstance(record, Refused) else None
-        try:
-            settings = settings_of(decode_environment(command.environment))
-        except ValueError as error:
-            return Refused(code=RefusalCode.BAD_REQUEST, message=str(error))
-        except StateError as error:
-            return error.refusal
-        known = known_models(self.services.models, self._book.registry().tiers(record.lane), settings)
-        return check_denied(record.lane, command.action.model, settings, known)
+        caller = caller_of(command.environment)
+        if isinstance(caller, Refused):
+            return caller
+        known = known_models(self.services.models, self._book.registry().tiers(record.lane), caller.settings)
+        return check_denied(record.lane, command.action.model, caller.settings, known)
 
     def _steer(self, command: SessionSteer) -> Reply:
         fields = command.action.model_dump(mode="json")

@@ -8,6 +8,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
+from .cash import written
 from .errors import CliError
 from .following import read_result, terminal
 from .render.lines import words_for
@@ -49,7 +50,7 @@ def collect(group: Mapping[str, Any], folder: str) -> tuple[str, list[Finding]]:
         write_private(whole, _markdown(group, findings, texts))
         summary = {key: value for key, value in group.items() if key != "jobs"}
         kept = {**summary, "findings": findings}
-        write_private(f"{folder}/COLLECTED.json", json.dumps(kept, indent=1).encode() + b"\n")
+        write_private(f"{folder}/COLLECTED.json", json.dumps(written(kept), indent=1).encode() + b"\n")
     except StateError as error:
         raise CliError(error.code, error.message, error.hint) from None
     except OSError as error:
@@ -90,7 +91,7 @@ def _markdown(group: Mapping[str, Any], findings: list[Finding], texts: list[byt
     head = [
         f"# {group['group_id']}",
         "",
-        f"{counts['total']} members: {said}" + (f", {live} not ended yet" * (live > 0)),
+        f"{counts['total']} member{'s' * (counts['total'] != 1)}: {said}" + (f", {live} not ended yet" * (live > 0)),
     ]
     head += ["", "| # | member | state | lane | model |", "| --- | --- | --- | --- | --- |"]
     for number, one in enumerate(findings, 1):

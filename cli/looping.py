@@ -82,8 +82,9 @@ def show_planned(options: Globals, reply: dict[str, Any], *notes: str) -> int:
         if leaves:
             say(leaves)
     if not options.quiet:
-        for note in notes:
-            say(f"note: {note}")
+        noticed = (str(text) for one in steps for text in one["plan"].get("notices") or ())
+        for note in dict.fromkeys((*noticed, *notes)):
+            say(f"note: {one_line(note, 400)}")
     if options.json:
         answer_json({"steps": steps})
     else:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..messages.vocabulary import SCHEMA_VERSION
+from .cash import written
 from .errors import CliError
 from .render.plain import strip_controls
 
@@ -41,7 +42,7 @@ def answer(text: str, *, styled: bool = False, end: str = "\n") -> None:
 
 def answer_json(value: dict[str, Any]) -> None:
     """Write one JSON object to stdout on one line, ``schema_version`` first."""
-    answer(json.dumps({"schema_version": SCHEMA_VERSION, **value}, ensure_ascii=True), styled=True)
+    answer(json.dumps({"schema_version": SCHEMA_VERSION, **written(value)}, ensure_ascii=True), styled=True)
     flush()
 
 

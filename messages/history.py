@@ -44,7 +44,7 @@ class PastOutcome(Message):
 
 
 class HistoryImport(Message):
-    """client → Jobs; ``history_kept`` once journalled. Rows that are known already change nothing."""
+    """client → Jobs; ``history_kept`` once journalled. Known rows change nothing, but one of an open image."""
 
     kind: Literal["history.import"] = "history.import"
     source: Annotated[str, Field(max_length=4096)]

@@ -16,11 +16,16 @@ if TYPE_CHECKING:
 FIRST_SCHEMA = 6
 PREFIX = "import-"
 """How the ids of such runs begin."""
-_RUN = """
-INSERT OR IGNORE INTO ledger (job_id, attempt, at, lane, model, group_id, ok, spent, pool, cash_nano, known,
+OPEN = "image-"
+"""How the ids of those begin whose row is written before they are asked for, of unknown cost, and again after it."""
+_RUN = f"""
+INSERT INTO ledger (job_id, attempt, at, lane, model, group_id, ok, spent, pool, cash_nano, known,
     input, cached_input, cache_write, output, reasoning, total)
 VALUES (?, ?, ?, ?, ?, NULL, ?, ?, ?, ?, 0, 0, 0, 0, 0, 0, NULL)
-"""
+ON CONFLICT (job_id, attempt) DO UPDATE
+SET at = excluded.at, ok = excluded.ok, spent = excluded.spent, cash_nano = excluded.cash_nano
+WHERE ledger.spent = 'unknown' AND ledger.job_id GLOB '{OPEN}*'
+"""  # noqa: S608 - our own word
 _OUTCOME = """
 INSERT INTO outcomes (job_id, outcome, source, kind, project, lane, model, at)
 VALUES (?, ?, 'import', ?, NULL, ?, ?, ?)
@@ -29,7 +34,7 @@ ON CONFLICT (job_id) DO UPDATE SET outcome = excluded.outcome, at = excluded.at 
 
 
 def keep(db: sqlite3.Connection, fact: HistoryImported) -> None:
-    """Write what is not there yet; of an outcome the newer word counts."""
+    """Write what is not there yet; of an outcome the newer word counts, of an image what was known at its end."""
     for run in fact.runs:
         row = (run.run_id, run.attempt, run.at, run.lane, run.model, int(run.ok), run.spent, run.pool, run.cash_nano)
         db.execute(_RUN, row)

@@ -20,7 +20,8 @@ def fold(facts: Iterable[tuple[float, Mapping[str, Any]]]) -> Record | None:
 def after(record: Record | None, fact: Mapping[str, Any], at: float) -> Record | None:  # noqa: PLR0911 - a line a kind
     """Return the record after one fact. The same object: nothing changed.
 
-    A fact about a loop that is not there changes nothing, nor does one about an ended loop, but its resuming.
+    A fact about a loop that is not there changes nothing, nor does one about an ended loop, but its resuming, nor one
+    about a step that has ended.
     """
     kind = fact.get("kind")
     if kind == "loop.accepted":
@@ -30,7 +31,9 @@ def after(record: Record | None, fact: Mapping[str, Any], at: float) -> Record |
         return record
     match kind:
         case "loop.step_began" | "loop.step_ended":
-            return {**record, "steps": _with(record.get("steps") or (), fact.get("step"))}
+            steps = record.get("steps") or ()
+            changed = _with(steps, fact.get("step"))
+            return record if changed is None else {**record, "steps": changed}
         case "loop.cancel_requested":
             return {**record, "cancel_requested": True}
         case "loop.ended":
@@ -70,12 +73,13 @@ def spent(record: Mapping[str, Any], now: float) -> float:
     return before + max(0.0, now - begun)
 
 
-def _with(steps: Iterable[Any], step: Any) -> list[Any]:  # noqa: ANN401 - a JSON value
-    """Return the steps with one more, or with that one in its place."""
+def _with(steps: Iterable[Any], step: Any) -> list[Any] | None:  # noqa: ANN401 - a JSON value
+    """Return the steps with one more, or with that one in its place; None: it is none, or has ended already."""
     found = list(steps)
     if not isinstance(step, dict):
-        return found
+        return None
     for place in range(len(found) - 1, -1, -1):
         if found[place].get("number") == step.get("number"):
-            return [*found[:place], step, *found[place + 1 :]]
+            over = found[place].get("ended") is not None
+            return None if over else [*found[:place], step, *found[place + 1 :]]
     return [*found, step]

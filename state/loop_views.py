@@ -74,6 +74,7 @@ def loop_object(loop: Mapping[str, Any], root: str, now: float) -> dict[str, Any
         "findings_path": f"{folder}/findings.txt" if shape == "sweep" else None,
         "plan_path": f"{folder}/plan.md" if shape == "council" else None,
         "unused_models": _unused(terms, steps),
+        "judged_by_itself": _judged_by_itself(steps) if shape == "optimize" else None,
         "resumed": int(loop.get("segment") or 0),
         "accepted": loop.get("accepted_at"),
         "ended": loop.get("ended"),
@@ -152,3 +153,16 @@ def _unused(terms: Mapping[str, Any], steps: list[dict[str, Any]]) -> list[str]:
     models = list(terms.get("models") or ())
     reached = max((int(step.get("who") or 0) for step in steps if step.get("role") == "build"), default=-1)
     return [str(model) for model in models[reached + 1 :]]
+
+
+def _judged_by_itself(steps: list[dict[str, Any]]) -> bool | None:
+    """Return whether a score is the writer's own model's, by what was seen to answer; None: that is not known.
+
+    A step that is over has the model that answered, where its lane tells one; else the word that was asked for.
+    """
+    wrote = {step.get("lap"): step.get("model") for step in steps if step.get("role") == "write"}
+    judged = [step for step in steps if step.get("role") == "judge" and isinstance(step.get("score"), int | float)]
+    pairs = [(wrote.get(step.get("lap")), step.get("model")) for step in judged]
+    if any(one and one == other for one, other in pairs):
+        return True
+    return False if pairs and all(one and other for one, other in pairs) else None

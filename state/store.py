@@ -22,12 +22,19 @@ from pydantic import ValidationError
 
 from ..messages.alarm import AlarmFact
 from ..messages.facts import Entry, Fact, GaugesRead, JobAccepted, JobEnded, JobHopped, JobOutcome, JobRemoved
-from ..messages.group import GroupFact
+from ..messages.group import FanoutEnded, GroupFact
 from ..messages.history import HistoryImported
 from ..messages.job import JobRecord
-from ..messages.loop import LoopFact
-from ..messages.session import LimitsObserved, SessionFact, SessionRecord, SessionRemoved, SessionSpent
-from . import alarms_store, groups_store, history_store, ledger_store, limits_store, outcomes
+from ..messages.loop import LoopEnded, LoopFact, LoopStepBegan, LoopStepEnded
+from ..messages.session import (
+    LimitsObserved,
+    SessionEnded,
+    SessionFact,
+    SessionRecord,
+    SessionRemoved,
+    SessionSpent,
+)
+from . import alarms_store, groups_store, history_store, ledger_store, limits_store, loops_store, outcomes
 from .errors import DamagedStore, from_os_error, printable
 from .files import FILES, Files
 from .reader import Reader, refuse_irregular
@@ -95,16 +102,16 @@ class Store:
     def append(self, facts: Sequence[Fact], at: float) -> list[Entry]:
         """Add facts that happened ``at`` epoch seconds, and update their jobs, in the open transaction.
 
-        Returns them numbered, as the journal shows them (``public``), without a second end of a job that
-        revises nothing. Nothing is kept, and nothing may be told to anyone, before ``commit``.
+        Returns them numbered, as the journal shows them (``public``), without what says again what is settled
+        (``_is_settled``). Nothing is kept, and nothing may be told to anyone, before ``commit``.
         """
         entries = []
         try:
             if not self._db.in_transaction:
                 self._begin()
             for fact in facts:
-                if isinstance(fact, JobEnded) and not fact.revises and self._has_ended(fact.job_id):
-                    continue  # an actor that crashed after it had said so: its successor judged anew
+                if self._is_settled(fact, at):
+                    continue
                 shown = public(fact)
                 job_id = getattr(fact, "job_id", None)
                 cursor = self._db.execute(_INSERT_FACT, (at, _owner(fact), fact.kind, shown.model_dump_json()))
@@ -115,6 +122,25 @@ class Store:
             self.rollback()
             raise from_sqlite_error(error, self._path) from error
         return entries
+
+    def _is_settled(self, fact: Fact, at: float) -> bool:
+        """Whether a fact says again what has ended.
+
+        An actor that crashed after it had said so, while that waited to be written: its successor judged anew.
+        """
+        match fact:
+            case JobEnded(revises=False):
+                return self._has_ended(fact.job_id)
+            case FanoutEnded():
+                group = groups_store.load(self._db, fact.group_id)
+                return group is not None and group.ended is not None
+            case SessionEnded():
+                session = self.session(fact.session_id)
+                return session is not None and session.state.ended
+            case LoopStepBegan() | LoopStepEnded() | LoopEnded():
+                return loops_store.is_settled(self._db, fact, at)
+            case _:
+                return False
 
     def _begin(self) -> None:
         """Begin a transaction: nobody else writes until its end. What somebody wrote before it makes us forget."""

@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
+from fakes.dealing import dealt
 from hypothesis import HealthCheck, settings
 
 # On a machine that is busy or stood still an example takes as long as it takes.
@@ -21,6 +23,15 @@ def _umask() -> Iterator[None]:
     os.umask(mask)
     yield
     os.umask(mask)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Where several workers share a run, give each its part of the long tests, and those first."""
+    workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    if workers > 1:
+        here = Path(__file__).parent
+        items[:] = dealt([(item.path.relative_to(here).as_posix(), item) for item in items], workers)
 
 
 def pytest_configure() -> None:

@@ -172,12 +172,15 @@ def _asked(  # noqa: PLR0913, PLR0917 - what it is about
 
     if permit.disclosure:
         say("\n  ".join(one_line(line, 1000) for line in permit.disclosure[: 1 if reach.options.quiet else None]))
+
     answered: Any = None
+    row = row_of(permit.subject, plan.backend, plan.lane.name, plan.model, None, time.time())
+    _keep(reach, row.model_dump(), aloud=False)  # a kill from here on leaves a row, of unknown cost
     try:
         answered = studio.ask(permit, plan, prompt, timeout_s)
     finally:  # one that was interrupted may have been paid for, too
         row = row_of(permit.subject, plan.backend, plan.lane.name, plan.model, answered, time.time())
-        _keep(reach, row.model_dump())
+        _keep(reach, row.model_dump(), aloud=True)
     refused = answered if isinstance(answered, Refused) else answered.why
     if refused is not None:
         raise from_refusal(refused.model_dump())
@@ -191,12 +194,16 @@ def _ask_budget(reach: Reach, plan: Plan) -> None:
     reach.request({"kind": "budget.ask", "paid": "metered", "model": plan.model, "environment": environment()})
 
 
-def _keep(reach: Reach, row: dict[str, Any]) -> None:
-    """Have an image's row in the ledger. One that can't be had costs nobody the image."""
+def _keep(reach: Reach, row: dict[str, Any], *, aloud: bool) -> None:
+    """Have an image's row in the ledger, or what is known now in the one that is there.
+
+    One that can't be had costs nobody the image.
+    """
     try:
         reach.request({"kind": "history.import", "source": "osrc image", "runs": [row]})
     except CliError as error:
-        say(f"it is not in the ledger (osrc tab): {one_line(error.message, 300)}")
+        if aloud:
+            say(f"it is not in the ledger as it ended (osrc tab): {one_line(error.message, 300)}")
 
 
 # --- Codex, in a job

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ..cash import written
 from ..render.plain import one_line, strip_controls
 
 TEXT_LIMIT = 40_000
@@ -47,7 +48,7 @@ def job_row(job: Mapping[str, Any]) -> dict[str, Any]:
     row = {key: _short(job.get(key)) for key in _ROW}
     row["model"] = _short(job.get("model_observed") or job.get("model"))
     row["progress"] = {key: _short(value) for key, value in progress.items()}
-    row["cost"] = {key: cost.get(key) for key in ("kind", "cash_usd", "measured", "plan")}
+    row["cost"] = written({key: cost.get(key) for key in ("kind", "cash_usd", "measured", "plan")})
     return row | {"note": _short(job.get("note"))}
 
 

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 from mcp.server.mcpserver import MCPServer
 from pydantic import Field
 
+from ..cash import written
 from ..commands.advise import advice
 from ..commands.brief import glance
 from ..commands.tab import tab_object
@@ -57,7 +58,7 @@ def add(server: MCPServer, desk: Desk) -> None:
         by: Annotated[Literal["lane", "model", "day", "group"], Field(description="What the rows are.")] = "lane",
     ) -> dict[str, Any]:
         """What delegated jobs have spent: cash, runs on plans, tokens. Unknown is null, never 0."""
-        return await ask(tab_object, desk.options, since, by)
+        return await ask(lambda: dict(written(tab_object(desk.options, since, by))))
 
 
 def _fleet(desk: Desk, ended: int) -> tuple[list[Row], int, list[str]]:

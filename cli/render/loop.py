@@ -104,6 +104,8 @@ def conclusion(loop: Mapping[str, Any]) -> list[str]:
     if best and (best["job_id"] or best["path"]):
         where = best["path"] or f"osrc result {best['job_id']}"
         lines.append(f"best answer: lap {best['lap']}, score {best['score']:g}: {where}")
+    if loop.get("judged_by_itself"):
+        lines.append("judged by itself: the model that wrote gave the score, too; --judge or -m names another one")
     lines += [f"findings: {loop['findings_path']}"] if loop["findings"] else []
     if loop["plan_path"] and loop["ended"] is not None:
         lines.append(f"plan: {loop['plan_path']}")

@@ -14,7 +14,11 @@ from pathlib import Path
 import pytest
 from fakes import sim_world
 from fakes.chaos_storm import live
+from fakes.lanes import steps
+from fakes.sim_checks import command
 from fakes.sim_machine import KILL
+from outsourcerer.state.groups_reader import group
+from outsourcerer.state.loops_reader import loop
 from outsourcerer.state.store import Reader
 
 pytestmark = pytest.mark.chaos
@@ -124,3 +128,26 @@ def test_the_machine_fails_calls_as_a_real_one_does(world: sim_world.World) -> N
             os.open(world.home.root / "new", os.O_CREAT | os.O_WRONLY)
     assert not (world.home.root / "new").exists()
     world.kill()
+
+
+def test_a_loop_and_a_crew_wait_out_a_moment_without_descriptors(world: sim_world.World) -> None:
+    """Their actors can't read the store for minutes; they are started again once they can, and end as they would."""
+    world.start()
+    path = world.work / "lap"
+    task = steps({"sleep": 5}, {"work": str(path)}, {"mark": "DONE"}, {"end": "x"})
+    terms = {"shape": "verify", "check": command(path, 1, 0.2)}
+    asked = world.loop("loop-20270115-080000-0123456789ab", terms, {"laps": 2}, verb="edit", task=task)
+    common = {name: value for name, value in world.asking().items() if name != "task"}
+    members = [
+        {"label": f"m{number}", "task": steps({"sleep": 5}, {"mark": "DONE"}, {"end": "x"})} for number in range(2)
+    ]
+    crew = {"group_id": "fanout-20270115-080000-0123456789ab", "common": common, "members": members, "most": 1}
+    assert world.request({"kind": "fanout.submit", "request": crew}).kind == "group_accepted"
+    world.run_until(lambda: world.stage.delivered, 60)
+    world.machine.no_files = True
+    world.run_until(lambda: False, 200)
+    world.machine.no_files = False
+    assert world.run_until(lambda: world.assembly is not None and not live(world), 600)
+    with Reader(world.home.database) as reader:
+        assert loop(reader, asked.loop["loop_id"])["end"] == "success"
+        assert group(reader, crew["group_id"])["ended"] is not None

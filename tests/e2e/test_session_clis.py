@@ -75,11 +75,7 @@ class Talking:
         return self.osrc("read", "one", "--since", "0")[1]["events"]
 
     def until(self, what: Callable[[], Any], seconds: float = 180.0) -> Any:
-        deadline = time.monotonic() + seconds
-        while not (found := what()):
-            assert time.monotonic() < deadline, self.told()[-15:]
-            time.sleep(0.1)
-        return found
+        return self.world.until(what, lambda: str(self.told()[-15:]), seconds)
 
 
 def writing(path: Path, *, shell: bool) -> dict[str, str]:

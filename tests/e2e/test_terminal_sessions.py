@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -80,14 +79,10 @@ class Terminal:
         return [event for event in told if event["type"] == kind]
 
     def until(self, what: Callable[[], Any], seconds: float = 90.0) -> Any:
-        deadline = time.monotonic() + seconds
-        while not (found := what()):
-            assert time.monotonic() < deadline, (
-                self.osrc("read", "one", "--since", "0"),
-                self.osrc("read", "one", "--screen"),
-            )
-            time.sleep(0.2)
-        return found
+        def shown() -> str:
+            return str((self.osrc("read", "one", "--since", "0"), self.osrc("read", "one", "--screen")))
+
+        return self.world.until(what, shown, seconds)
 
     def asked(self, choice: str) -> tuple[dict[str, Any], str] | None:
         """The dialog that is open and offers a choice, with the label of that.

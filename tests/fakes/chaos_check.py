@@ -9,107 +9,9 @@ whose supervisor died before it answered may have been heard or not, but it must
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
 
-TERMINAL = frozenset(
-    {"done", "done?", "blocked", "permission-blocked", "interrupted", "timeout", "wedged", "failed", "canceled"}
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Violation:
-    """Something that must not be."""
-
-    rule: str
-    about: str
-    what: str
-
-    def __str__(self) -> str:
-        return f"{self.rule}: {self.about}: {self.what}"
-
-
-@dataclass(frozen=True, slots=True)
-class Told:
-    """A fact that was journalled, in which journal: a store that was damaged and made anew begins another."""
-
-    generation: int
-    seq: int
-    kind: str
-    body: Mapping[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """A job that a caller asked for, under a label of its own."""
-
-    label: str
-    answer: str
-    """``accepted``, ``refused`` (nothing was done), or ``unsure``."""
-    job_id: str | None = None
-    done: bool = False
-    """Whether its script says DONE and ends well where nobody disturbs it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Prompted:
-    """A prompt that reached a delegate, and what of the end that delegate said in full."""
-
-    job_id: str
-    said_done: bool
-    said_end: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Sent:
-    """A send to a session: what its caller was told, and how often the delegate read it."""
-
-    session_id: str
-    number: int
-    answer: str
-    """``given``, ``refused`` or ``unsure``."""
-    read: int
-    session_lives: bool
-    """Whether the session still took what it is given at the end, so that all of it must have been read."""
-
-
-@dataclass(frozen=True, slots=True)
-class Process:
-    """A process at the end."""
-
-    pid: int
-    kind: str
-    """``stranger``, or what it is of ours."""
-    about: str
-    alive: bool
-    signals: tuple[int, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Seen:
-    """All that can be known of one history."""
-
-    journal: Sequence[Told] = ()
-    kept: Mapping[int, str] = field(default_factory=dict)
-    """Sequence number → kind of what the newest journal holds now."""
-    generation: int = 0
-    """Which journal that is."""
-    records: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    """Job id → its record at the end."""
-    asked: Sequence[Asked] = ()
-    prompts: Sequence[Prompted] = ()
-    sends: Sequence[Sent] = ()
-    processes: Sequence[Process] = ()
-    spoiled: Collection[str] = ()
-    """Jobs whose files were damaged by somebody: nothing can be said of their verdict."""
-    canceled: Collection[str] = ()
-    unreadable: Collection[str] = ()
-    """Jobs whose folders can't say what they are: no store can be rebuilt with them."""
-    database: str = "ok"
-    """What ``PRAGMA integrity_check`` says."""
-    answers: bool = True
-    """Whether a supervisor that was started at the end answered."""
+from fakes.chaos_check_groups import asked_to_end, groups_and_loops
+from fakes.chaos_seen import TERMINAL, Asked, Process, Prompted, Seen, Sent, Told, Violation
 
 
 def check(seen: Seen) -> list[Violation]:
@@ -122,6 +24,7 @@ def check(seen: Seen) -> list[Violation]:
         *_sent_once(seen),
         *_nobody_else(seen),
         *_kept(seen),
+        *groups_and_loops(seen),
     ]
 
 
@@ -145,6 +48,7 @@ def _ended_once(seen: Seen) -> list[Violation]:
 
 def _truly(seen: Seen) -> list[Violation]:
     found = []
+    canceled = asked_to_end(seen)
     by_job: dict[str, list[Prompted]] = defaultdict(list)
     for prompt in seen.prompts:
         by_job[prompt.job_id].append(prompt)
@@ -154,13 +58,17 @@ def _truly(seen: Seen) -> list[Violation]:
             continue
         done = any(prompt.said_done for prompt in heard)
         ended = any(prompt.said_end for prompt in heard)
+        if record.get("check") is not None:
+            if state == "done" and (f"{job_id}/check" not in seen.green or not ended):
+                found.append(Violation("truly", job_id, "done, and its check never said so"))
+            continue
         if state == "done" and not done:
             found.append(Violation("truly", job_id, "done, and its delegate never said so"))
         if state == "done?" and not ended:
             found.append(Violation("truly", job_id, "done?, and its delegate never ended its turn"))
-        if done and state not in ("done", *(("canceled",) if job_id in seen.canceled else ())):
+        if done and state not in ("done", *(("canceled",) if job_id in canceled else ())):
             found.append(Violation("truly", job_id, f"its delegate said DONE, the record says {state}"))
-        if state == "canceled" and job_id not in seen.canceled and not record.get("after"):
+        if state == "canceled" and job_id not in canceled and not record.get("after"):
             found.append(Violation("truly", job_id, "canceled, and nobody asked for that"))
     return found
 
@@ -241,3 +149,6 @@ def _kept(seen: Seen) -> list[Violation]:
         if seen.kept.get(told.seq) != told.kind:
             found.append(Violation("journal", str(told.seq), f"{told.kind} was told as kept and is not there"))
     return found
+
+
+__all__ = ["TERMINAL", "Asked", "Process", "Prompted", "Seen", "Sent", "Told", "Violation", "check"]

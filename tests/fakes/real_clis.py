@@ -6,19 +6,21 @@ absent the tests that need it are skipped, with this reason.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from fakes.model_server import ModelServer
 
+T = TypeVar("T")
 CODEX_MODEL = "gpt-5.5"
 CLAUDE_MODEL = "claude-sonnet-5"
 
@@ -84,6 +86,30 @@ class World:
         jobs = json.loads(listed.stdout)["jobs"]
         assert jobs, (done.stdout, done.stderr)
         return jobs[0], done
+
+    def until(self, look: Callable[[], T], told: Callable[[], str], seconds: float) -> T:
+        """Return the first true value of ``look``; fails with what ``told`` says when none comes in time.
+
+        A look is the start of a command: one is made when a session has something new to tell, and each second.
+        """
+        deadline = time.monotonic() + seconds
+        while True:
+            before = self._told()
+            if found := look():
+                return found
+            assert time.monotonic() < deadline, told()
+            time.sleep(0.1)
+            again = time.monotonic() + 0.9
+            while self._told() == before and time.monotonic() < again:
+                time.sleep(0.02)
+
+    def _told(self) -> int:
+        """How much the sessions of this world have told so far."""
+        told = 0
+        for path in self.osrc_home.glob("sessions/*/events.jsonl"):
+            with contextlib.suppress(OSError):
+                told += path.stat().st_size
+        return told
 
     def result(self, job: dict[str, Any]) -> str:
         """What ``osrc result`` prints for a job."""

@@ -197,7 +197,12 @@ class RealStorm:
         return None
 
     def do_supervisor_restarted(self, _roll: float) -> object:
-        self.home.start("supervisor", "restart").communicate(timeout=120)
+        client = self.home.start("supervisor", "restart")
+        deadline = time.monotonic() + 120
+        while client.poll() is None and time.monotonic() < deadline:
+            self.undone()  # it may wait for one that was stopped for a while
+            time.sleep(0.02)
+        client.communicate(timeout=1)
         return None
 
     def do_clock_jumped(self, roll: float) -> object:
@@ -392,6 +397,8 @@ def look_at(made: RealStorm, decoys: list[subprocess.Popen[bytes]]) -> Seen:
     home = made.home
     lives = not str((made._session() or {}).get("state")).startswith(("exited", "lost", "failed"))
     answers = home.osrc("status", "--json", timeout=120).returncode == 0
+    if made.outcome.seed % 2:
+        home.kill_supervisor()  # whoever types this wants everything ended, also what nobody looks after
     stopped = home.osrc("supervisor", "stop", "--cancel", timeout=120)
     made.outcome.log.append(f"stop at the end: {stopped.returncode} {stopped.stdout!r} {stopped.stderr[-300:]!r}")
     deadline = time.monotonic() + 60

@@ -42,7 +42,7 @@ class Proc:
     sid: int
     started: int
     kind: str
-    """shim, delegate, child, supervisor, holder or stranger."""
+    """shim, delegate, child, keeper, check, supervisor, holder or stranger."""
     job_id: str | None = None
     state: str = "S"
     wakes_at: float = 0.0
@@ -180,7 +180,7 @@ class Machine:
                 os.close(descriptor)
         proc.descriptors.clear()
         parent = self.table.get(proc.ppid)
-        waits = parent is not None and parent.kind in ("shim", "holder") and parent.there
+        waits = parent is not None and parent.kind in ("shim", "holder", "keeper") and parent.there
         heir = parent.pid if waits and parent is not None else 1
         for child in list(self.table.values()):
             if child.ppid == proc.pid:
@@ -261,8 +261,9 @@ class Machine:
         return [proc for proc in self.everybody if proc.kind == "stranger"]
 
     def of_ours(self) -> list[Proc]:
-        """What bears a job's id and lives."""
-        return [proc for proc in self.table.values() if proc.kind in ("delegate", "child", "shim") and proc.there]
+        """What was started for a job or a check, and lives."""
+        ours = ("delegate", "child", "shim", "keeper", "check")
+        return [proc for proc in self.table.values() if proc.kind in ours and proc.there]
 
     # --- system calls
 

@@ -77,16 +77,6 @@ class SimSpawner:
         """Its pipe ends; what waits in it is still read."""
 
 
-class SimThread:
-    """A thread that runs when chance lets it, whole."""
-
-    def __init__(self, world: Any, target: Callable[[], None], name: str) -> None:
-        self._world, self.target, self.name = world, target, name
-
-    def start(self) -> None:
-        self._world.background.append(self)
-
-
 class SimClock:
     def __init__(self, machine: Machine) -> None:
         self.now, self.later, self.forget = machine.now, machine.later, machine.forget

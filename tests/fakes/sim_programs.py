@@ -10,6 +10,7 @@ import contextlib
 import hashlib
 import json
 import os
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -43,6 +44,10 @@ class Stage:
     delivered: list[Delivered] = field(default_factory=list)
     spoiled: set[str] = field(default_factory=set)
     """Jobs whose files were damaged: what can be known of them is less than what happened."""
+    checked: Counter[str] = field(default_factory=Counter)
+    """How often the command of a check's folder was started."""
+    green: set[str] = field(default_factory=set)
+    """Folders of checks whose command ended with 0."""
 
 
 def shim_life(stage: Stage, me: Proc, folder: Path, attempt: int) -> Program:
@@ -64,7 +69,7 @@ def shim_life(stage: Stage, me: Proc, folder: Path, attempt: int) -> Program:
             os.close(os.open(folder / name, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600))
     except (OSError, ValueError, KeyError, TypeError) as error:
         shim.empty(os.fsencode(folder / "launch.json"))
-        yield from _written(stage, folder, shim.exit_record(attempt, error=shim.describe(error)))
+        yield from written(stage, folder, shim.exit_record(attempt, error=shim.describe(error)))
         stage.notify(job_id, attempt, "exited", [])
         stage.notify(job_id, attempt, "gone", [])
         return
@@ -85,7 +90,7 @@ def shim_life(stage: Stage, me: Proc, folder: Path, attempt: int) -> Program:
         machine.exit(delegate, code=126)
         if delegate.pid in machine.table:
             machine.reap(delegate)
-        yield from _written(stage, folder, shim.exit_record(attempt, error=shim.describe(error)))
+        yield from written(stage, folder, shim.exit_record(attempt, error=shim.describe(error)))
         stage.notify(job_id, attempt, "exited", [])
         stage.notify(job_id, attempt, "gone", [])
         return
@@ -104,7 +109,7 @@ def shim_life(stage: Stage, me: Proc, folder: Path, attempt: int) -> Program:
     record = shim.exit_record(attempt, **{kind: value})
     record["at"] = machine.wall
     left = _left(machine, me, delegate)
-    yield from _written(stage, folder, record)
+    yield from written(stage, folder, record)
     if left:
         stage.notify(job_id, attempt, "exited", [])
         yield LEFTOVER_S
@@ -129,7 +134,8 @@ def _left(machine: Machine, me: Proc, delegate: Proc) -> list[Proc]:
     return [proc for proc in found if proc.there]
 
 
-def _written(stage: Stage, folder: Path, record: dict[str, object]) -> Program:
+def written(stage: Stage, folder: Path, record: dict[str, object]) -> Program:
+    """Write an exit record, however long there is no room."""
     while not shim.try_exit(os.fsencode(folder), record):
         if not folder.is_dir():
             return
@@ -167,8 +173,15 @@ def delegate_life(stage: Stage, me: Proc, parent: Proc, folder: Path, prompt: st
             yield
 
     yield from write(type="start", model="fake-model", conversation=f"fake-{me.pid}")
-    for step in steps_in(prompt) or []:
+    waiting = list(steps_in(prompt) or [])
+    while waiting:
+        step = waiting.pop(0)
         match step:
+            case {"draw": ways}:
+                waiting[:0] = machine.chance.choice(ways)
+            case {"work": path}:
+                with Path(path).open("a") as file:
+                    file.write(f"{folder.name}\n")
             case {"say": text}:
                 yield from write(type="text", text=text)
             case {"mark": kind}:

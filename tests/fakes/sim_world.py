@@ -13,56 +13,39 @@ from __future__ import annotations
 
 import contextlib
 import gc
-import logging
 import os
 import random
-import signal
 import threading
-import time
-from base64 import b64encode
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Self
-from unittest import mock
 
 import pykka
-from fakes.lanes import install_fake_lanes, steps
+from fakes.lanes import install_fake_lanes
+from fakes.sim_callers import Callers
 from fakes.sim_calls import Calls, which
 from fakes.sim_machine import Killed, Machine, Proc
-from fakes.sim_parts import (
-    Crashes,
-    NoNotices,
-    SimClock,
-    SimPump,
-    SimSpawner,
-    SimThread,
-    functions_of_ours,
-    is_callable,
-    lets_kill,
-)
+from fakes.sim_patches import replace_all
 from fakes.sim_programs import Stage, shim_life
+from fakes.sim_threads import SimThread
 from outsourcerer.actors import assembly as assembly_module
-from outsourcerer.actors import shim, tree
+from outsourcerer.actors import shim
 from outsourcerer.actors.assembly import Assembly, assemble
 from outsourcerer.actors.base import Actor, ReplyPort, Stop
 from outsourcerer.actors.lock import HomeLock
 from outsourcerer.actors.notices import pass_on
-from outsourcerer.actors.supervisor import Supervisor
 from outsourcerer.messages.facts import Entry
-from outsourcerer.state import processes
 from outsourcerer.state.errors import StateError
 from outsourcerer.state.home import Home
 from outsourcerer.state.settings import Settings
 from outsourcerer.state.store import Store
 
-OURS = "outsourcerer"
 ENOUGH = 400_000
 """More steps than any history has: one that goes on for ever is a finding."""
-MOST_KEPT = 40
 
 
-class World(Calls):
+class World(Calls, Callers):
     """See the module."""
 
     def __init__(self, seed: int, scratch: Path, *, max_jobs: int = 4, **environ: str) -> None:
@@ -85,6 +68,8 @@ class World(Calls):
         self.supervisor: Proc | None = None
         self.actors: list[Actor] = []
         self.background: list[SimThread] = []
+        self.running: SimThread | None = None
+        """The thread that has its turn, where it is none of the world's own."""
         self.hints: list[bytes] = []
         self.requests: list[tuple[Path, int]] = []
         self.zygote: Proc | None = None
@@ -107,61 +92,7 @@ class World(Calls):
     # --- entering and leaving
 
     def __enter__(self) -> Self:
-        enter = self._stack.enter_context
-        put = lambda *given, **named: enter(mock.patch.object(*given, **named))  # noqa: E731
-        self._patch_calls(put)
-        machine = self.machine
-        ours: dict[Any, Any] = {
-            time.time: lambda: machine.wall,
-            time.monotonic: lambda: machine.mono,
-            time.sleep: self._sleep,
-            os.urandom: self._random_bytes,
-        }
-        for real, fake in ours.items():
-            put(os if real is os.urandom else time, real.__name__, fake)
-        for function in functions_of_ours():
-            named = {
-                name: ours.get(value, value)
-                for name, value in (function.__kwdefaults__ or {}).items()
-                if is_callable(value)
-            }
-            if any(function.__kwdefaults__[name] is not value for name, value in named.items()):
-                put(function, "__kwdefaults__", {**function.__kwdefaults__, **named})
-            placed = tuple(
-                ours.get(value, value) if is_callable(value) else value for value in function.__defaults__ or ()
-            )
-            if any(one is not other for one, other in zip(placed, function.__defaults__ or (), strict=True)):
-                put(function, "__defaults__", placed)
-        put(os, "getpid", lambda: self.supervisor.pid if self.supervisor is not None else 4_999_999)
-        put(processes, "_read_linux", machine.read_process)
-        put(processes, "_pids", machine.pids)
-        put(tree, "_bears", machine.bears)
-        lock = threading.Lock
-        thread = lambda target, name, daemon=True: SimThread(self, target, name)  # noqa: E731
-        put(tree, "threading", SimpleNamespace(Thread=thread, Lock=lock))
-        put(os, "pidfd_open", self._held_process, create=True)
-        put(signal, "pidfd_send_signal", self._signal_held, create=True)
-        put(assembly_module, "SystemClock", lambda: SimClock(machine))
-        put(assembly_module, "Pump", lambda: SimPump(self))
-        put(assembly_module, "spawner_for", lambda *_: SimSpawner(self))
-        put(assembly_module, "Notices", lambda *_: NoNotices())
-        put(assembly_module, "_stands", self._stands)
-        put(Actor, "_start_actor_loop", self._enlist())
-        put(Actor, "_guarded", lets_kill(Actor._guarded))
-        put(Supervisor, "_guarded", lets_kill(Supervisor._guarded))
-        put(ReplyPort, "wait", self._waiting(ReplyPort.wait))
-        self._patch_store(put)
-        logger = logging.getLogger("outsourcerer.actors")
-        handler = Crashes(self.crashes)
-        before = logger.level, logger.propagate, list(logger.handlers)
-        logger.handlers, logger.propagate = [handler], False
-        logger.setLevel(logging.ERROR)
-
-        def restored() -> None:
-            logger.setLevel(before[0])
-            logger.propagate, logger.handlers = before[1], before[2]
-
-        self._stack.callback(restored)
+        replace_all(self, self._stack)
         self._name = threading.current_thread().name
         gc.collect()
         gc.freeze()
@@ -204,6 +135,8 @@ class World(Calls):
     def _waiting(self, real: Callable[[ReplyPort, float], Any]) -> Callable[[ReplyPort, float], Any]:
         def wait(port: ReplyPort, timeout_s: float) -> Any:
             deadline = self.machine.mono + timeout_s
+            if self.running is not None and timeout_s > 0 and not port.answered:
+                self.running.wait(deadline, lambda: port.answered)
             while not port.answered and self.machine.mono < deadline:
                 self.step()
                 if self.machine.dead or self.assembly is None:
@@ -212,8 +145,11 @@ class World(Calls):
 
         return wait
 
-    def _sleep(self, seconds: float) -> None:
+    def sleep(self, seconds: float) -> None:
         """Something blocks: time passes, and programs go on meanwhile."""
+        if self.running is not None:
+            self.running.wait(self.machine.mono + seconds)
+            return
         self.machine.pass_time(seconds)
         inside, self.machine.in_supervisor = self.machine.in_supervisor, False
         try:
@@ -299,6 +235,10 @@ class World(Calls):
             actor.actor_stopped.set()
             pykka.ActorRegistry.unregister(actor.actor_ref)
         self.actors.clear()
+        machine.dead = True
+        with self._inside():
+            for thread in self.background:
+                thread.end()
         self.background.clear()
         self.hints.clear()
         machine.forget_all()
@@ -350,7 +290,8 @@ class World(Calls):
         self.steps += 1
         choices = self._choices()
         if not choices:
-            at = self.machine.next_event()
+            times = [thread.wakes_at for thread in self.background if thread.wakes_at is not None]
+            at = min((at for at in (self.machine.next_event(), *times) if at is not None), default=None)
             if at is None:
                 self.machine.pass_time(1.0)
                 return False
@@ -366,13 +307,20 @@ class World(Calls):
         gone = False
         for actor in self.actors:
             if actor.actor_stopped.is_set():
-                gone = True
+                if actor._down or not actor.sim_begun:
+                    gone = True
+                elif actor.sim_turn_at <= now:  # it was set aside, and wakes
+                    choices.append(lambda actor=actor: self._last_turn(actor))
                 continue
             if (not actor.sim_begun or not actor.actor_inbox.empty()) and actor.sim_turn_at <= now:
                 choices.append(lambda actor=actor: self._turn(actor))
         if gone:
-            self.actors = [actor for actor in self.actors if not actor.actor_stopped.is_set()]
-        choices += [lambda task=task: self._work(task) for task in self.background]
+            self.actors = [
+                actor
+                for actor in self.actors
+                if not actor.actor_stopped.is_set() or (actor.sim_begun and not actor._down)
+            ]
+        choices += [lambda task=task: self._work(task) for task in self.background if task.may_go(now)]
         if self.hints:
             choices.append(self._hint)
         if self.requests and self.zygote is not None and self.zygote.there and self.zygote.state == "S":
@@ -391,10 +339,15 @@ class World(Calls):
             else:
                 actor._handle_receive(actor.actor_inbox.get_nowait().message)
 
-    def _work(self, task: SimThread) -> None:
-        self.background.remove(task)
+    def _last_turn(self, actor: Actor) -> None:
         with self._inside():
-            task.target()
+            actor._actor_loop_teardown()
+
+    def _work(self, thread: SimThread) -> None:
+        self.background.remove(thread)
+        with self._inside():
+            if not thread.go():
+                self.background.append(thread)
 
     def _pump(self, job_id: str) -> None:
         with self._inside():
@@ -437,42 +390,6 @@ class World(Calls):
                 self.start()
             self.one()
         return False
-
-    # --- callers
-
-    def request(self, body: dict[str, Any]) -> Any:
-        """One command's last reply; None where its supervisor died before it answered."""
-        if self.assembly is None and not self.start():
-            return None
-        try:
-            with self._inside():
-                reply = None
-                for reply in self.assembly.dispatcher.exchange(body):  # noqa: B007
-                    pass
-                return reply
-        except Killed:
-            self._died()
-            return None
-
-    def asking(self, *actions: dict[str, object], **more: Any) -> dict[str, Any]:
-        """What a caller asks for."""
-        environ = {"HOME": str(self.home.root.parent), "PATH": os.defpath, "OSRC_CLOUD_ACK": "1", **self.settings}
-        joined = b"\0".join(f"{name}={value}".encode() for name, value in environ.items())
-        return {
-            "verb": "run",
-            "lane": "fake",
-            "task": steps(*actions),
-            "cwd": str(self.work),
-            "environment": b64encode(joined).decode(),
-            **more,
-        }
-
-    def submit(self, *actions: dict[str, object], **more: Any) -> Any:
-        return self.request({"kind": "job.submit", "request": self.asking(*actions, **more)})
-
-    def cancel(self, job_id: str, *, at_once: bool = False) -> Any:
-        selection = {"select": "ids", "ids": [job_id]}
-        return self.request({"kind": "job.cancel", "selection": selection, "at_once": at_once})
 
 
 __all__ = ["Killed", "World"]

@@ -2,11 +2,13 @@
 
 import base64
 import math
+from types import SimpleNamespace
 
 import pytest
 from outsourcerer.actors.image_books import ask_budget, row_of
 from outsourcerer.actors.model_book import ModelBook
 from outsourcerer.actors.purse import Purse
+from outsourcerer.cli.commands.image import _asked
 from outsourcerer.lanes.pictures import BILLING, Answer
 from outsourcerer.messages.history import BudgetAsk, BudgetHasRoom
 from outsourcerer.messages.refusals import RefusalCode, Refused
@@ -54,3 +56,21 @@ def test_a_budget_that_is_used_up_or_no_number_refuses(tmp_path):
     assert isinstance(asked("much"), Refused)
     unread = ask_budget(BudgetAsk(paid="unknown", environment="a"), purse)
     assert unread.code is RefusalCode.BAD_REQUEST
+
+
+def test_the_row_is_there_before_the_service_is_asked():
+    rows = []
+
+    def ask(*_):
+        assert [(row["spent"], row["ok"]) for row in rows] == [("unknown", False)], "a kill now would leave no row"
+        return Answer(data=b"x", usd=0.04)
+
+    reach = SimpleNamespace(request=lambda body: rows.extend(body["runs"]), options=SimpleNamespace(quiet=True))
+    plan = SimpleNamespace(backend="openrouter", lane=SimpleNamespace(name="codexor"), model="v/m")
+    permit = SimpleNamespace(subject="image 0f", disclosure=())
+    _, told = _asked(reach, SimpleNamespace(ask=ask), permit, plan, "a cat", None)
+    assert [(row["run_id"], row["spent"], row["ok"]) for row in rows] == [
+        ("image-0f", "unknown", False),
+        ("image-0f", "measured", True),
+    ]
+    assert told["cost"] == {"cash_usd": 0.04, "measured": True}

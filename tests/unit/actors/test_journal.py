@@ -25,13 +25,17 @@ class WatchedStore:
         self.fail_appends: list[Exception] = []
         self.fail_commits: list[Exception] = []
         self.barrier: Barrier | None = None
+        self.within_append: Barrier | None = None
         self.closed = False
 
     def append(self, facts, at):
         if self.fail_appends and (error := self.fail_appends.pop(0)) is not None:
             self.store.rollback()
             raise error
-        return self.store.append(facts, at)
+        entries = self.store.append(facts, at)
+        if self.within_append is not None:
+            self.within_append()
+        return entries
 
     def commit(self):
         if self.barrier is not None:
@@ -255,6 +259,21 @@ def test_a_crash_with_something_in_hand_does_not_lock_the_next_one_out(bench):
     following.close()
     assert bench.causes() == ["held", "next"]
     assert lost not in bench.committed()
+
+
+def test_one_that_is_set_aside_with_something_in_hand_does_not_lock_the_next_one_out(bench):
+    barrier = bench.store.within_append = Barrier()
+    bench.append(fact("lost"))
+    barrier.entered.wait(120)
+    bench.journal.set_aside()
+    barrier.leave.set()
+    eventually(lambda: bench.store.closed)
+    following = Store.open(bench.path, now=NOW)
+    following.append((fact("next"),), NOW)
+    following.commit()
+    following.close()
+    assert bench.causes() == ["next"]
+    assert bench.committed() == []
 
 
 def test_an_ordered_stop_writes_what_is_in_hand_and_closes(bench):

@@ -146,6 +146,12 @@ def test_what_is_said_at_the_end_of_other_shapes():
     ]
     told = shown(*steps, terms={"shape": "optimize"}, end="blocked", reason="r", ended=2.0)
     assert "best answer: lap 1, score 70: osrc result W" in conclusion(told)
+    assert not any("judged by itself" in line for line in conclusion(told))
+    for model in ("m-1", "m-2"):
+        alike = shown(
+            steps[0] | {"model": "m-1"}, steps[1] | {"model": model}, terms={"shape": "optimize"}, end="blocked"
+        )
+        assert any(line.startswith("judged by itself") for line in conclusion(alike)) is (model == "m-1")
     steps[0] |= {"job_id": None, "session_id": "S"}
     told = shown(*steps, terms={"shape": "optimize"}, end="blocked", reason="r", ended=2.0)
     assert f"best answer: lap 1, score 70: /home/loops/{LOOP}/answer-1.md" in conclusion(told)

@@ -25,11 +25,14 @@ Stop = Callable[..., tuple[int, str, str]]
 def stop(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Stop:
     """Run the command where, look after look, this is left, and the home's lock is, or is not, to be had."""
 
-    def command(*lefts: Left, ours: bool = True, words: tuple[str, ...] = ()) -> tuple[int, str, str]:
+    def command(
+        *lefts: Left, ours: bool = True, wait_s: float = 0.0, words: tuple[str, ...] = ()
+    ) -> tuple[int, str, str]:
         looks = list(lefts)
         monkeypatch.setattr(ending, "left", lambda _root: looks.pop(0) if len(looks) > 1 else looks[0])
         monkeypatch.setattr(launch, "end_here", lambda _root: ours)
-        monkeypatch.setattr("outsourcerer.cli.commands.supervisor.LEFT_S", 0.0)
+        monkeypatch.setattr("outsourcerer.cli.commands.supervisor.LEFT_S", wait_s)
+        monkeypatch.setattr("outsourcerer.cli.commands.supervisor.LOOK_S", 0.0)
         code = run(["--home", str(tmp_path / "home"), "supervisor", "stop", "--cancel", *words])
         return code, *capsys.readouterr()
 
@@ -41,6 +44,11 @@ def test_what_was_left_is_ended_and_said(stop: Stop) -> None:
     code, out, err = stop(left, Left())
     assert (code, out) == (0, "not running\n")
     assert "2 jobs (a, b) and 1 session (talk)" in err
+
+
+def test_another_process_that_ends_it_is_waited_for(stop: Stop) -> None:
+    left = Left(sessions=("talk",))
+    assert stop(left, left, Left(), ours=False, wait_s=60.0) == (0, "not running\n", "")
 
 
 def test_nothing_left_is_nothing_said(stop: Stop) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import pytest
 from fakes.state import GROUP, NOW, job_id, record
 from outsourcerer.messages.facts import JobAccepted, JobEnded, JobRemoved
@@ -122,3 +124,9 @@ def test_a_group_is_gone_with_its_last_job_once_it_has_ended(path):
     with Reader(path) as reader:
         assert group(reader, GROUP) is None
         assert group(reader, OTHER) is not None
+
+
+def test_a_group_ends_once(path):
+    with contextlib.closing(Store.open(path, now=NOW)) as store:
+        store.append([FanoutEnded(group_id=GROUP)], NOW + 5)
+        assert store.append([FanoutEnded(group_id=GROUP)], NOW + 6) == []

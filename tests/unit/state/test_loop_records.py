@@ -138,3 +138,17 @@ def test_the_best_answer_is_the_earliest_of_the_best():
     ]
     shown = loop_object(record(steps=steps, terms=LoopTerms(shape="optimize")).model_dump(mode="json"), "/h", 1.0)
     assert shown["best"] == {"lap": 1, "score": 60.0, "job_id": "20261130-010203-000000000001", "path": None}
+
+
+def test_what_has_ended_is_not_said_again(kept):
+    """An actor that crashed before what it had said was on disk: its successor said the same, or another thing."""
+    with kept(*life()[:3]) as reader:
+        before = loop(reader, ONE)
+    late = DONE.model_copy(update={"state": "failed", "ended": 9.0})
+    kept(LoopStepEnded(loop_id=ONE, step=late), LoopStepBegan(loop_id=ONE, step=STEP), life()[3]).close()
+    second = STEP.model_copy(update={"number": 2})
+    with kept(life()[3], LoopStepBegan(loop_id=ONE, step=second), *life(TWO)[:1]) as reader:
+        after_all = loop(reader, ONE)
+        kinds = [row[0] for row in reader.select("SELECT kind FROM facts ORDER BY seq")]
+    assert (after_all["steps"], after_all["end"]) == (before["steps"], "max_turns")
+    assert kinds == [fact.kind for fact in (*life(), *life(TWO)[:1])]

@@ -158,3 +158,30 @@ def test_the_store_keeps_a_row_once_and_the_newer_word(tmp_path):
         assert history_store.known_outcomes(reader) == {"import-a": 9.0}
         assert reader.select("SELECT sum(cash_nano), count(*) FROM ledger", ()) == [(7, 1)]
         assert reader.select("SELECT outcome, source FROM outcomes", ()) == [("reverted", "import")]
+
+
+@pytest.mark.parametrize(
+    ("run_id", "last", "kept"),
+    [
+        ("image-0f", ("measured", 7, True), ("measured", 7, 1)),
+        ("image-0f", ("unknown", 0, True), ("unknown", 0, 1)),
+        ("image-0f", None, ("unknown", 0, 0)),
+        ("import-a", ("measured", 7, True), ("unknown", 0, 0)),
+    ],
+    ids=["an image that was paid for", "of a price nobody told", "whose command was killed", "no image is rewritten"],
+)
+def test_a_row_that_was_opened_is_closed_once(tmp_path, run_id, last, kept):
+    store = Store.open(tmp_path / "state.db", now=1.0)
+    row = {"run_id": run_id, "attempt": 1, "lane": "codexor", "pool": "openrouter"}
+    runs = [PastRun(**row, at=5.0, ok=False, spent="unknown")]
+    if last is not None:
+        spent, nano, ok = last
+        runs += [PastRun(**row, at=6.0, ok=ok, spent=spent, cash_nano=nano)] * 2
+    if last is not None and last[0] == "measured":
+        runs += [PastRun(**row, at=9.0, ok=False, spent="measured", cash_nano=99)]  # what is known stands
+    for run in runs:
+        store.append([HistoryImported(source="osrc image", runs=(run,))], 10.0)
+    store.commit()
+    store.close()
+    with Reader(tmp_path / "state.db") as reader:
+        assert reader.select("SELECT spent, cash_nano, ok FROM ledger", ()) == [kept]

@@ -126,3 +126,11 @@ def test_a_turn_is_one_row_of_the_ledger_and_told_again_it_is_the_same(store, tm
         (sid(1), 2, 0, "unknown", "credits", 0, 0, 0),
         (sid(2), 1, 1, "plan", "a plan", 0, 0, 0),
     ]
+
+
+def test_a_session_ends_once(store):
+    keep(store, SessionAccepted(session_id=sid(1), record=record(1)))
+    over = SessionEnded(session_id=sid(1), attempt=1, state=SessionState.EXITED)
+    assert len(store.append([over, over], NOW + 5)) == 1
+    store.commit()
+    assert store.append([over], NOW + 6) == []

@@ -1,6 +1,6 @@
 """Requests under an id of the caller's own that were handed over and have no answer yet.
 
-A caller that heard nothing asks again with the same id, and must get the job that it asked for and no second one.
+A caller that heard nothing asks again with the same id, and must get what it asked for, once.
 Once it is journalled the store knows it. Until then only its handing over is known, and here it is kept.
 """
 
@@ -16,7 +16,6 @@ from ..state.errors import StateError
 from .base import Directory, Handle, ReplyPort, log
 
 R = TypeVar("R")
-TAKER = "jobs"
 WRITER = "journal"
 
 
@@ -42,8 +41,10 @@ def is_unknown(answer: object) -> bool:
 class Flights:
     """See the module. May be used from any thread."""
 
-    def __init__(self, directory: Directory) -> None:
+    def __init__(self, directory: Directory, taker: str = "jobs") -> None:
+        """``taker``: the name of the actor that requests are handed to."""
         self._directory = directory
+        self._taker = taker
         self._lock = threading.Lock()
         self._open: dict[str, Flight] = {}
         """By the id."""
@@ -81,13 +82,19 @@ class Flights:
             self._close()
             return asked in self._open
 
+    def waiting(self) -> int:
+        """Return of how many requests nobody knows yet what became of them."""
+        with self._lock:
+            self._close()
+            return sum(flight.late for flight in self._open.values())
+
     def _begin(self, asked: str) -> Flight | None:
         """Return the flight of an id; None while there is another."""
         with self._lock:
             self._close()
             if asked in self._open:
                 return None
-            self._open[asked] = flight = Flight(self._directory.find(TAKER))
+            self._open[asked] = flight = Flight(self._directory.find(self._taker))
             return flight
 
     def _close(self) -> None:

@@ -1,0 +1,101 @@
+"""A session that is asked for and of which nobody hears: nothing is left of it once it is refused, and none is doubled."""
+
+from __future__ import annotations
+
+import threading
+from types import SimpleNamespace
+
+import pytest
+from fakes.actors import Barrier
+from fakes.state import job_id, scratch_home
+from outsourcerer.actors import session_desk
+from outsourcerer.actors.base import Actor, Directory, start
+from outsourcerer.actors.session_desk import SessionDesk
+from outsourcerer.messages.refusals import RefusalCode, Refused
+from outsourcerer.messages.session import SessionRequest, SessionStart
+from outsourcerer.state.session_folder import SessionFolder
+from outsourcerer.state.store import Store
+
+BUSY = Refused(code=RefusalCode.SUPERVISOR_BUSY, message="no answer yet")
+TAKEN = Refused(code=RefusalCode.SESSION_NAME_IN_USE, message="that name is in use")
+
+
+class Taker(Actor):
+    def receive(self, message: object) -> None:
+        if isinstance(message, Barrier):
+            message()
+
+
+@pytest.fixture
+def home(tmp_path):
+    made = scratch_home(tmp_path)
+    Store.open(made.database, now=1.0).close()
+    return made
+
+
+@pytest.fixture
+def desk(home, monkeypatch):
+    """A desk whose requests are planned as they are, and whose answers never come by themselves."""
+    directory = Directory()
+    for name in ("sessions", "journal"):
+        start(Taker, name, directory=directory)
+    services = SimpleNamespace(
+        home=home,
+        directory=directory,
+        models=None,
+        limits=None,
+        umask=0o022,
+        road=None,
+        stopping=threading.Event(),
+        admission=SimpleNamespace(admit=lambda _settings: None),
+        vigil=SimpleNamespace(launched=lambda *_: None),
+    )
+
+    def draft(request, *_arguments, **_more):
+        plan = SimpleNamespace(model_dump=lambda **_: {})
+        return SimpleNamespace(request=request, settings=None, environment={}, plan=plan)
+
+    def create(made, at, **_more):
+        return SimpleNamespace(session_id=made.request.session_id), SessionFolder.create(at, made.request.session_id)
+
+    monkeypatch.setattr(session_desk, "draft_session", draft)
+    monkeypatch.setattr(session_desk, "create_session", create)
+    return SessionDesk(services, SimpleNamespace(registry=dict))
+
+
+@pytest.mark.parametrize("chosen", [True, False], ids=["the client's id", "an id of ours"])
+def test_a_start_that_is_refused_late_leaves_no_folder(desk, home, monkeypatch, chosen):
+    ports = []
+
+    def ask(_handle, body, _timeout_s, port):
+        ports.append((body.record.session_id, port))
+        return BUSY
+
+    monkeypatch.setattr(session_desk, "ask", ask)
+    request = SessionRequest(cwd="/", session_id=job_id(1) if chosen else None)
+    assert desk.answer(SessionStart(request=request)).code is RefusalCode.SUPERVISOR_BUSY
+    ((session_id, port),) = ports
+    folder = home.session_dir(session_id)
+    assert folder.is_dir(), "it may be taken yet"
+    assert desk.live() == 1
+    again = desk.answer(SessionStart(request=request.model_copy(update={"session_id": session_id})))
+    assert (again.code, len(ports)) == (RefusalCode.SUPERVISOR_BUSY, 1), "it was handed over twice"
+    port.set(TAKEN)
+    assert desk.live() == 0
+    assert not folder.exists()
+
+
+def test_a_start_that_is_taken_late_keeps_its_folder(desk, home, monkeypatch):
+    ports = []
+    monkeypatch.setattr(session_desk, "ask", lambda *asked: ports.append(asked[3]) or BUSY)
+    desk.answer(SessionStart(request=SessionRequest(cwd="/", session_id=job_id(1))))
+    ports[0].set("taken")
+    assert desk.live() == 0
+    assert home.session_dir(job_id(1)).is_dir()
+
+
+def test_a_start_that_is_refused_at_once_leaves_no_folder(desk, home, monkeypatch):
+    monkeypatch.setattr(session_desk, "ask", lambda *_: TAKEN)
+    assert desk.answer(SessionStart(request=SessionRequest(cwd="/", session_id=job_id(1)))) is TAKEN
+    assert not home.session_dir(job_id(1)).exists()
+    assert desk.live() == 0
