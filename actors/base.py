@@ -31,8 +31,6 @@ from ..messages.refusals import RefusalCode, Refused
 
 log = logging.getLogger("outsourcerer.actors")
 
-ABNORMAL = "crashed"
-
 
 class ReplyPort:
     """Where the answer to a query goes: set once, by whoever ends up knowing it."""

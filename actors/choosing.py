@@ -16,10 +16,10 @@ from ..messages.vocabulary import Tier
 from ..state.limits import key_of
 from ..state.settings import Settings
 from .denylist import check_denied
+from .failover import Ways, policy_from
 from .host import probe, usable
 from .limit_book import LimitBook, refusal
 from .model_book import ModelBook, known_models
-from .ways import Ways, policy_from
 
 
 def choose(  # noqa: PLR0913  what a choice depends on

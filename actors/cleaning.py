@@ -28,11 +28,11 @@ from ..state.loops_reader import live_loops, loop
 from ..state.session_folder import SessionFolder
 from ..state.store import Reader
 from ..state.views import is_live
+from .abandoned import is_beginning
 from .base import ask, log
 from .git import GitError
 from .job_line import NOTHING, Remove
 from .services import Services
-from .unbegun import is_beginning
 from .worktree_removal import own_tree_of, remove_worktree, size_of, would_be_lost
 
 ASK_S = 30.0

@@ -16,16 +16,16 @@ from ..messages.vocabulary import GROUP_ID_PATTERN, Verb
 from ..state.groups_reader import group, live_groups, lost_groups, member_records
 from ..state.reader import Reader
 from ..state.restart_budget import RestartBudget
+from .abandoned import forget_abandoned
 from .base import Handle, log, start
 from .excuses import Excuses
 from .fanout import Fanout
 from .group_names import SETTLED_S, GroupOver, GroupSeen, JobMoved, group_actor
-from .journal import Append
+from .journal_writer import JournalWriter
 from .owners import may_take
 from .services import Services
 from .supervisor import ChildSpec, Restart, Supervisor
 from .tree import in_background
-from .unbegun import forget_unbegun
 
 _GROUP_ID = re.compile(GROUP_ID_PATTERN)
 MOST = 6
@@ -50,7 +50,7 @@ class Crews(Supervisor):
     def __init__(self, *, services: Services, **common: Any) -> None:  # noqa: ANN401 - the base class's
         super().__init__(clock=services.clock, budget=RestartBudget(20, 60.0), excuses=Excuses(), **common)
         self.services = services
-        self._epoch = next(services.epochs)
+        self._writer: JournalWriter[None] = JournalWriter(self, next(services.epochs))
         self._groups: dict[str, str] = {}
         """Job → its group, of every group that is looked after here."""
 
@@ -88,7 +88,7 @@ class Crews(Supervisor):
         if self.services.attached or not self.services.lock.held or self.services.stopping.is_set():
             return
         home = self.services.home
-        in_background("unbegun", self.handle, lambda: _Swept(len(forget_unbegun(home))), otherwise=_Swept(0))
+        in_background("abandoned", self.handle, lambda: _Swept(len(forget_abandoned(home))), otherwise=_Swept(0))
 
     def gave_up(self, name: str, error: str) -> None:
         """Say so; the members that run go on, and the next supervisor takes the group up again."""
@@ -145,8 +145,7 @@ class Crews(Supervisor):
         return made
 
     def _append(self, fact: Fact) -> None:
-        append = Append(writer=self.name, epoch=self._epoch, facts=(fact,))
-        self.services.directory.tell("journal", append)
+        self._writer.append((fact,))
 
 
 def _made_anew(group_id: str, rows: list[dict[str, Any]]) -> GroupRecord | None:

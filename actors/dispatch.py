@@ -76,9 +76,9 @@ from ..state.store import Reader
 from . import cleaning, fleet_watcher, heartbeat_desk, image_books, limit_commands, outcome_telling, queue_commands
 from .advising import Place, Question, give
 from .base import Stop, ask, log
+from .caller import settings_of
 from .group_desk import GroupDesk
 from .host import decode_environment
-from .intake import settings_of
 from .job_desk import JobDesk, resolve
 from .jobs_asked import Adopt, Cancel
 from .lane_book import FOR_NOW, LaneBook
@@ -227,7 +227,7 @@ class Dispatcher:
 
     def _live(self) -> tuple[int, int]:
         with Reader(self.services.home.database) as reader:
-            states = [record.get("state") for record in reader.live()]
+            states = reader.live_states()
         queued = states.count(JobState.QUEUED.value)
         return len(states) - queued, queued
 

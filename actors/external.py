@@ -24,8 +24,8 @@ from ..state import claims
 from ..state.errors import StateError
 from ..state.home import Home
 from ..state.identity import identify, look
+from .caller import settings_of
 from .gate import Dispatch, Passed, Scope, pass_gate
-from .intake import settings_of
 from .recheck import SESSION_VERB
 from .tmux import Pane, Tmux, TmuxError
 from .transports.pty_process import unread

@@ -12,7 +12,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, assert_never
 
-from ..messages.facts import Fact
 from ..messages.group import FanoutEnded, FanoutMemberReleased, GroupRecord
 from ..messages.internal import FactsCommitted
 from ..state import fanout_machine as machine
@@ -22,7 +21,7 @@ from ..state.groups_reader import group, member_records, member_states
 from ..state.reader import Reader
 from .base import Actor
 from .group_names import GroupOver, JobMoved, Release, RoomCame
-from .journal import Append
+from .journal_writer import JournalWriter
 from .memory_book import free_memory, measured
 from .services import Services
 from .tree import in_background
@@ -57,9 +56,7 @@ class Fanout(Actor):
         super().__init__(**common)
         self.record = record
         self.services = services
-        self._epoch = epoch
-        self._tokens = 0
-        self._pending: dict[int, Callable[[], None]] = {}
+        self._writer: JournalWriter[Callable[[], None]] = JournalWriter(self, epoch)
         self._policy = Policy(record.most)
         self._look_due = False
         self._timers: list[int] = []
@@ -105,7 +102,7 @@ class Fanout(Actor):
                 self._measuring = False
                 self.services.memory.saw(used)
             case FactsCommitted(token=token):
-                then = self._pending.pop(token, None)
+                then = self._writer.settled(token)
                 if then is not None:
                     then()
             case _:
@@ -238,8 +235,4 @@ class Fanout(Actor):
         self._timers = [*self._timers[-8:], self.services.clock.later(seconds, self.handle, message)]
 
     def _journal(self, facts: list[Any], then: Callable[[], None]) -> None:
-        self._tokens += 1
-        self._pending[self._tokens] = then
-        written: tuple[Fact, ...] = tuple(facts)
-        append = Append(writer=self.name, epoch=self._epoch, facts=written, to=self.handle, token=self._tokens)
-        self.services.directory.tell("journal", append)
+        self._writer.append(facts, then)

@@ -2,10 +2,10 @@
 
     verdict = pass_gate(Dispatch(...))        # Passed | Refused
 
-Everything that can start a delegate (``spawner``, ``rehearsal``) takes a ``Passed``, and only this file
-can make one: a path that goes around the gate does not type-check, and raises where nobody checks. A
-permit is for one subject and one attempt, so that one job's never serves another, nor an earlier
-look a later launch.
+Everything that can start a delegate, or send work by itself (``spawner``, ``holders``, ``rehearsal_turn``,
+``image_service``), takes a ``Passed``, and only this file can make one: a path that goes around the gate
+does not type-check, and raises where nobody checks. A permit is for one subject and one attempt, so that
+one job's never serves another, nor an earlier look a later launch.
 
 Nobody gets past how deep delegates may delegate, to a model of the person's denylist, nor writes in a
 protected folder. Work that stays on this machine then passes at once. Work that leaves is looked at in
@@ -94,6 +94,12 @@ class Dispatch:
     keep: bool = True
     """Whether consent that is given with this call is kept. False where nothing is to be changed."""
 
+    def leaves(self) -> Leaving | None:
+        """Return where the work goes; None where it stays on this machine."""
+        return leaving(
+            self.lane, model=self.model, server=self.server, addresses=self.addresses, environment=self.environment
+        )
+
 
 class Passed:
     """Proof that a dispatch passed the gate. Only ``pass_gate`` makes one."""
@@ -143,13 +149,7 @@ def pass_gate(dispatch: Dispatch, senses: Senses = SENSES) -> Passed | Refused:
     refused = refused or check_denied(dispatch.lane.name, dispatch.model, dispatch.settings)
     if refused is not None:
         return refused
-    leaves = leaving(
-        dispatch.lane,
-        model=dispatch.model,
-        server=dispatch.server,
-        addresses=dispatch.addresses,
-        environment=dispatch.environment,
-    )
+    leaves = dispatch.leaves()
     if leaves is not None:
         # What a person decides, no delegate decides for them.
         own = replace(dispatch, cloud_ack=False, trust_lane=False) if depth else dispatch
@@ -163,13 +163,7 @@ def pass_answer(dispatch: Dispatch) -> Refused | None:
 
     Files and consent are looked at with each send: an answer begins nothing, and gives nothing more to read.
     """
-    leaves = leaving(
-        dispatch.lane,
-        model=dispatch.model,
-        server=dispatch.server,
-        addresses=dispatch.addresses,
-        environment=dispatch.environment,
-    )
+    leaves = dispatch.leaves()
     found = _look_at_words(dispatch, leaves) if leaves is not None else None
     if not isinstance(found, Refused):
         return None

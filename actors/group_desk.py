@@ -28,7 +28,7 @@ from ..state.reader import Reader
 from .attempt import keep_promise
 from .base import ask
 from .crews import MOST
-from .flights import Flight, Flights, is_unknown
+from .in_flight import Flight, Flights, is_unknown
 from .intake import Draft
 from .job_writing import create
 from .jobs_asked import Cancel, SubmitGroup
@@ -174,7 +174,7 @@ class GroupDesk:
         for _, folder in made:
             keep_promise(folder)
         _forget(request, self.services.home.spool_dir)
-        return GroupIsAccepted(group=self._object(request.group_id) or {})
+        return GroupIsAccepted(group=self._object(request.group_id) or {}, disclosures=disclosures(drafts))
 
     def _undo(self, made: Sequence[tuple[JobRecord, JobFolder]]) -> None:
         """Let go of what was made for members that are no jobs."""
@@ -262,6 +262,14 @@ def no_such_group(word: str) -> Refused:
     return Refused(
         code=RefusalCode.NO_SUCH_GROUP, message=f"there is no group {word!r}", hint="osrc fanout list shows them"
     )
+
+
+def disclosures(drafts: Sequence[Draft]) -> tuple[tuple[str, ...], ...]:
+    """Return what is said of each that work goes to: the first member's words for it."""
+    told: dict[str, tuple[str, ...]] = {}
+    for lines in (one.plan.disclosure for one in drafts if one.plan.disclosure):
+        told.setdefault(lines[0], lines)
+    return tuple(told.values())
 
 
 def _refusal(refused: Sequence[RefusedMember], drafts: Sequence[Draft]) -> Refused:

@@ -8,9 +8,9 @@ owed, and none twice: each has a claim. Nothing waits for it: it is told of noth
 from __future__ import annotations
 
 import contextlib
-import itertools
 import os
 import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -31,7 +31,6 @@ from ..messages.alarm import (
     SinkTold,
 )
 from ..messages.internal import FactsCommitted, FactsRefused
-from ..messages.refusals import RefusalCode, Refused
 from ..state.alarm_machine import Condition, End, Moment, Policy, applied, decide, fresh, next_due, worth_pushing
 from ..state.alarms_reader import Beat, all_alarms, beat
 from ..state.errors import StateError
@@ -41,7 +40,7 @@ from ..state.reader import Reader
 from .alarm_watch import Watch
 from .base import Actor, Query, ReplyPort, log
 from .feed import Feed
-from .journal import Append
+from .journal_writer import RESTARTING, JournalWriter
 from .picture import Picture
 from .pushes import Pushes
 from .services import Services
@@ -50,6 +49,8 @@ from .vigil import Launched, watches
 
 BREATH_S = 0.2
 """Least time between two looks at the journal: what comes together is looked at together."""
+LOOK_SHARE, LONGEST_BREATH_S = 20.0, 2.0
+"""Looking takes no more than a twentieth of a processor, as long as the pause for that is not too long."""
 BEAT_S = 60.0
 """Longest time between two looks while anything lives, so that a sleep of the machine is noticed."""
 ASLEEP_S = 30.0
@@ -92,6 +93,14 @@ class _Told:
     told: SinkTold
 
 
+@dataclass(frozen=True, slots=True)
+class _Waiting:
+    """Facts on their way to the disk, and who waits for that."""
+
+    port: ReplyPort | None
+    facts: tuple[AlarmFact, ...]
+
+
 class Heartbeat(Actor):
     """See the module."""
 
@@ -108,9 +117,7 @@ class Heartbeat(Actor):
         self.services = services
         self._environ = environ
         self._policy = policy or Policy()
-        self._epoch = next(services.epochs)
-        self._tokens = itertools.count(1)
-        self._waiting: dict[int, tuple[ReplyPort | None, tuple[AlarmFact, ...]]] = {}
+        self._writer: JournalWriter[_Waiting] = JournalWriter(self, next(services.epochs))
         self._over = threading.Event()
         self._pushes = Pushes(services.home.root, self._hear, sinks)
         self._picture = Picture(services.home.root, self._word)
@@ -125,6 +132,7 @@ class Heartbeat(Actor):
         self._timer: int | None = None
         self._last: Now | None = None
         self._awake_since = 0.0
+        self._breath_s = BREATH_S
 
     @property
     def _armed(self) -> bool:
@@ -133,6 +141,7 @@ class Heartbeat(Actor):
     def started(self) -> None:
         """Take up what the last supervisor left: alarms, pushes that are owed, whom to wake."""
         services = self.services
+        services.vigil.heard = None
         self._arming = self._first_arming()
         with Reader(services.home.database) as reader:
             self._beat = beat(reader)
@@ -148,7 +157,7 @@ class Heartbeat(Actor):
         self._resume()
         follower = threading.Thread(
             target=_follow,
-            args=(services.feed, self._upto, self._over, lambda: self.handle.tell(_LookDue())),
+            args=(services.feed, self._upto, self._over, lambda: self.handle.tell(_LookDue()), lambda: self._breath_s),
             name="heartbeat",
             daemon=True,
         )
@@ -170,9 +179,9 @@ class Heartbeat(Actor):
             case FactsCommitted(token=token):
                 self._committed(token)
             case FactsRefused(token=token, refusal=refusal):
-                port, _ = self._waiting.pop(token)
-                if port is not None:
-                    port.set(refusal)
+                waiting = self._writer.settled(token)
+                if waiting is not None and waiting.port is not None:
+                    waiting.port.set(refusal)
             case _:
                 super().receive(message)
 
@@ -191,7 +200,7 @@ class Heartbeat(Actor):
     # --- looking
 
     def _look(self) -> None:
-        now = self.services.clock.now()
+        now, began = self.services.clock.now(), time.thread_time()
         if self._last is not None and (now.wall - self._last.wall) - (now.mono - self._last.mono) > ASLEEP_S:
             log.info("the machine slept: soft alarms must hold anew")
             self._awake_since = now.wall
@@ -205,6 +214,7 @@ class Heartbeat(Actor):
         if self._armed:
             self._decide(now)
         self._prune(now.wall)
+        self._breath_s = min(max(BREATH_S, LOOK_SHARE * (time.thread_time() - began)), LONGEST_BREATH_S)
         self._schedule(now)
 
     def _decide(self, now: Now) -> None:
@@ -257,7 +267,9 @@ class Heartbeat(Actor):
         if self._timer is not None:
             self.services.clock.forget(self._timer)
         message = _LookDue(timed=True)
-        self._timer = self.services.clock.later(min(*waits, BEAT_S), self.handle, message) if waits else None
+        least_s = self._breath_s if self._breath_s > BREATH_S else 0.0
+        wait_s = max(min(*waits, BEAT_S), least_s) if waits else 0.0
+        self._timer = self.services.clock.later(wait_s, self.handle, message) if waits else None
 
     def _moment(self, now: Now) -> Moment:
         return Moment(
@@ -291,6 +303,7 @@ class Heartbeat(Actor):
         if self._beat is None:
             self._arm()
         self._take(joined(self._arming, brought))
+        self.services.vigil.heard = brought
 
     def _take(self, taken: Arming) -> None:
         if taken == self._arming:
@@ -303,6 +316,7 @@ class Heartbeat(Actor):
         self._look()
 
     def _asked(self, message: StartHeartbeat | StopHeartbeat | Acknowledge) -> None:
+        self.services.vigil.heard = None
         match message:
             case StartHeartbeat(brought=brought):
                 self._look()  # what happened before is not told, and this is how far before goes
@@ -361,26 +375,17 @@ class Heartbeat(Actor):
         if not facts:
             self.reply(True)
             return
-        token = next(self._tokens)
-        self._waiting[token] = port, tuple(facts)
         if may_wait:
             self._apply(facts)
-        append = Append(
-            writer=self.name,
-            epoch=self._epoch,
-            facts=tuple(facts),
-            to=self.handle,
-            token=token,
-            may_wait=may_wait,
-        )
-        if not self.services.directory.tell("journal", append):
-            del self._waiting[token]
-            if port is not None:
-                message = "the journal is being restarted"
-                port.set(Refused(code=RefusalCode.STOPPING, message=message, hint="try again"))
+        told = self._writer.append(facts, _Waiting(port, tuple(facts)), may_wait=may_wait)
+        if not told and port is not None:
+            port.set(RESTARTING)
 
     def _committed(self, token: int) -> None:
-        port, facts = self._waiting.pop(token)
+        waiting = self._writer.settled(token)
+        if waiting is None:
+            return
+        port, facts = waiting.port, waiting.facts
         for fact in facts:
             if isinstance(fact, AlarmRaised) and fact.record.owed:
                 self._send(fact.record)
@@ -408,11 +413,13 @@ class Heartbeat(Actor):
         return guarded(sentence, guard=settings.flag("vocab_guard"), aggressive=settings.flag("vocab_guard_aggressive"))
 
 
-def _follow(feed: Feed, seq: int, over: threading.Event, ring: Callable[[], object]) -> None:
+def _follow(
+    feed: Feed, seq: int, over: threading.Event, ring: Callable[[], object], breath_s: Callable[[], float]
+) -> None:
     """Ring whenever the journal has something new, with a breath in between. Runs until it is over."""
     while not over.is_set() and not feed.closed:
         newest = feed.wait(seq, 30.0)
         if newest > seq:
             seq = newest
             ring()
-            over.wait(BREATH_S)
+            over.wait(breath_s())

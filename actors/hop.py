@@ -25,13 +25,14 @@ from ..state.limits import instant, key_of
 from ..state.settings import Settings
 from .accounts import Account
 from .base import log
+from .caller import settings_of
+from .failover import Ways, policy_from
 from .host import decode_environment
-from .intake import Draft, draft, effective, settings_of
+from .intake import Draft, draft, effective
 from .job_tree import ensure_tree
 from .job_writing import record_of, stage_hop
 from .kept_request import kept_request
 from .services import Services
-from .ways import Ways, policy_from
 
 PASSING = ("transport", "rate-limit")
 """Outcomes after which a job that changes nothing is tried elsewhere."""

@@ -5,22 +5,17 @@ from __future__ import annotations
 from ..lanes.pictures import BILLING, Answer, Backend
 from ..messages.history import BudgetAsk, BudgetHasRoom, PastRun
 from ..messages.refusals import RefusalCode, Refused
-from ..state.errors import StateError
 from ..state.ledger import CASH_CAP_USD, NANO
-from .host import decode_environment
-from .intake import settings_of
+from .caller import caller_of
 from .purse import HINT, Purse
 
 
 def ask_budget(command: BudgetAsk, purse: Purse) -> BudgetHasRoom | Refused:
     """Say whether the caller's money budget has room, or why not. Holds nothing."""
-    try:
-        settings = settings_of(decode_environment(command.environment))
-    except ValueError as error:
-        return Refused(code=RefusalCode.BAD_REQUEST, message=str(error))
-    except StateError as error:
-        return error.refusal
-    why = purse.weighing()(command.paid, command.model, "", settings)
+    caller = caller_of(command.environment)
+    if isinstance(caller, Refused):
+        return caller
+    why = purse.weighing()(command.paid, command.model, "", caller.settings)
     if why is None:
         return BudgetHasRoom()
     return Refused(code=RefusalCode.BUDGET_SPENT, message=f"the budget has no room: {why}", hint=HINT)

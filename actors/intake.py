@@ -21,15 +21,15 @@ from ..lanes.registry import Registry
 from ..lanes.scaffolds import scaffold
 from ..lanes.walls import Fence, behind, said
 from ..messages.job import JobRecord, JobRequest
-from ..messages.refusals import RefusalCode, Refused
+from ..messages.refusals import Refused
 from ..messages.replies import Plan
 from ..messages.session import SessionRecord
 from ..messages.vocabulary import Effort
-from ..state.errors import StateError
 from ..state.home import Home
-from ..state.settings import SETTINGS, Settings, config_file, read_config
+from ..state.settings import SETTINGS, Settings
 from .accounts import Account, account_in
 from .advising import Place, chosen
+from .caller import caller_of
 from .choosing import choose
 from .continuing import check_lane, earlier, taken_over
 from .denylist import check_denied, check_sent
@@ -37,7 +37,7 @@ from .depth import check_depth
 from .folder_settings import check_folder
 from .gate import Dispatch, Passed, Scope, pass_gate
 from .grants import granted_to
-from .host import decode_environment, host_for
+from .host import host_for
 from .intake_checks import as_utf8, check_cwd, check_verb, task_text
 from .job_tree import own_tree
 from .limit_book import LimitBook, admit
@@ -174,13 +174,10 @@ def _decide(  # noqa: C901, PLR0911, PLR0913, PLR0917  one refusal after the oth
     models: ModelBook | None,
     limits: LimitBook | None,
 ) -> Draft | Refused:
-    try:
-        environment = decode_environment(request.environment)
-        settings = settings_of(environment)
-    except ValueError as error:
-        return Refused(code=RefusalCode.BAD_REQUEST, message=str(error))
-    except StateError as error:
-        return error.refusal
+    caller = caller_of(request.environment)
+    if isinstance(caller, Refused):
+        return caller
+    environment, settings = caller.environment, caller.settings
     request = _with_defaults(request, settings)
     depth = check_depth(environment, settings)
     if isinstance(depth, Refused):
@@ -399,12 +396,6 @@ def effective(environment: Mapping[str, str], settings: Settings, *, secrets: bo
             if value is not None:
                 seen[setting.names[0]] = value
     return seen
-
-
-def settings_of(environment: Mapping[str, str]) -> Settings:
-    """Return the caller's settings. Raises StateError for one that makes no sense."""
-    path = config_file(environment)
-    return Settings.load(environment, read_config(path), source=path)
 
 
 def _empty(found: Draft) -> Refused | None:

@@ -55,7 +55,7 @@ from .job_meter import JobMeter, MeterRead
 from .job_moves import MovingJob
 from .job_output import Heard, JobOutput, meaning
 from .job_terms import cause_of, load_watch, policy_of, save_watch, task_of
-from .journal import Append
+from .journal_writer import JournalWriter
 from .limit_book import Hindrance
 from .recalling import recall
 from .recheck import GateAnswered
@@ -78,11 +78,9 @@ class Job(LaunchingJob, MovingJob, ClosingJob):
         super().__init__(**common)
         self.record = record
         self.services = services
-        self._epoch = epoch
         self._fresh = fresh
         """True for a job whose first launch was journalled together with its acceptance just now."""
-        self._tokens = 0
-        self._pending: dict[int, Callable[[], None]] = {}
+        self._writer: JournalWriter[Callable[[], None]] = JournalWriter(self, epoch)
         self._tick: int | None = None
         self._launched_at = 0.0
         self._exit_seen_at: float | None = None
@@ -193,7 +191,7 @@ class Job(LaunchingJob, MovingJob, ClosingJob):
             return
         match message:
             case FactsCommitted(token=token):
-                then = self._pending.pop(token, None)
+                then = self._writer.settled(token)
                 if then is not None:
                     then()
             case OutputArrived():
@@ -443,11 +441,7 @@ class Job(LaunchingJob, MovingJob, ClosingJob):
     # --- small things
 
     def _journal(self, facts: Sequence[Fact], then: Callable[[], None] | None = None) -> None:
-        self._tokens += 1
-        if then is not None:
-            self._pending[self._tokens] = then
-        append = Append(writer=self.name, epoch=self._epoch, facts=tuple(facts), to=self.handle, token=self._tokens)
-        self.services.directory.tell("journal", append)
+        self._writer.append(facts, then)
 
     def _schedule(self) -> None:
         if self._tick is not None:

@@ -15,7 +15,7 @@ from ..state.ids import is_job_id
 from ..state.store import Reader
 from .attempt import keep_promise
 from .base import ask
-from .flights import Flight, Flights, is_unknown
+from .in_flight import Flight, Flights, is_unknown
 from .intake import Draft, preview
 from .intake import draft as decide
 from .job_writing import create, forget_spool, read_plan

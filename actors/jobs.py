@@ -6,7 +6,6 @@ a process: a queued one costs a line in a queue.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,7 +19,7 @@ from ..messages.facts import (
 )
 from ..messages.group import FanoutAccepted, FanoutCancelRequested
 from ..messages.internal import CancelJob, CancelNoticed, FactsCommitted, FactsRefused, JobFinished
-from ..messages.job import JobId, JobRecord
+from ..messages.job import JobRecord
 from ..messages.refusals import Refused
 from ..messages.vocabulary import JobState
 from ..state.job_folder import JobFolder
@@ -32,9 +31,11 @@ from .excuses import Excuses
 from .group_names import GroupSeen, JobMoved, Release
 from .job import Job
 from .job_hop import Moved, Waits
-from .job_line import Hold, JobLine, Remove
+from .job_line import Hold, Remove
 from .jobs_asked import Adopt, Cancel, Note, Submit, SubmitGroup
-from .jobs_past import LookedAgain, PastJobs, SweepDue, Swept, Waiting
+from .jobs_past import LookedAgain, PastJobs, Pending, SweepDue, Swept
+from .jobs_waiting import LineDue, WaitingJobs, WakeDue
+from .journal_writer import JournalWriter
 from .notices import Unclaimed, job_actor, pass_on_cancel
 from .owners import is_ours, owned_elsewhere
 from .room import RoomCheck
@@ -44,26 +45,12 @@ from .tree import end_tree, in_background
 
 ANSWER_S = 10.0
 """How long a stop waits for commits that somebody waits for."""
-WAKE_LOOK_S = 60.0
-"""How often it is looked whether the time of a job that waits for a limit has come."""
-LINE_LOOK_S = 2.0
-"""How often it is looked whether a job that waits may start by what another process did, or has room now."""
 CANCEL_S = 20.0
 """How long one job may take to end when the supervisor is stopped with ``cancel``."""
 
 
 @dataclass(frozen=True, slots=True)
 class _LeaveDue:
-    pass
-
-
-@dataclass(frozen=True, slots=True)
-class _WakeDue:
-    job_id: JobId
-
-
-@dataclass(frozen=True, slots=True)
-class _LineDue:
     pass
 
 
@@ -82,23 +69,15 @@ class Jobs(PastJobs):
         )
         self.services = services
         self._most = max_jobs
-        self._epoch = next(services.epochs)
+        self._writer = JournalWriter(self, next(services.epochs))
         self._running: set[str] = set()
         self._room = RoomCheck(services)
-        self._queue = JobLine(services.home)
-        self._looking = False
-        """Whether the queue is looked at again in a while."""
-        self._waiting: dict[int, Waiting] = {}
+        self._waiting = WaitingJobs(self, services, self._record)
         self._unseen: set[str] = set()
         """Jobs that ended without their exit status, until their actors are gone."""
         self._leaving: str | None = None
         self._moved: set[str] = set()
         """Jobs whose actor leaves for another attempt of theirs."""
-        self._held: dict[str, float] = {}
-        """Job → epoch seconds until which it waits for a limit to end. It has no slot."""
-        self._parked: dict[str, float | None] = {}
-        """Jobs that wait for their turn in their group; with what ``_held`` says where they wait for a limit too."""
-        self._appends = 0
 
     # --- start
 
@@ -123,21 +102,21 @@ class Jobs(PastJobs):
 
     def _take(self, record: JobRecord) -> None:
         job_id = record.job_id
-        if job_id in self._running or job_id in self._queue or job_id in self._parked:
+        if job_id in self._running or job_id in self._waiting:
             return
         keep_promise(JobFolder(self.services.home.job_dir(job_id)))
         if record.parked and record.state is JobState.QUEUED and not record.cancel_requested:
-            self._parked[job_id] = record.wake_at
+            self._waiting.park((record,))
             self.services.directory.tell("crews", GroupSeen(record.group_id or ""))
             return
         if record.wake_at is not None:
             if record.cancel_requested:
                 self._end(_ended(job_id, JobState.CANCELED, 130, "canceled on request", "canceled"))
             else:
-                self._hold(job_id, record.wake_at)
+                self._waiting.hold(job_id, record.wake_at)
             return
         if record.state is JobState.QUEUED and not record.cancel_requested:
-            self._queue.add(record)
+            self._waiting.line.add(record)
         else:
             self._run(job_id, None)
 
@@ -150,7 +129,7 @@ class Jobs(PastJobs):
         super().stopping(reason)
 
     def _asked(self) -> bool:
-        return any(waiting.port is not None for waiting in self._waiting.values())
+        return any(pending.port is not None for pending in self._writer.waiting)
 
     def _leave_if_answered(self) -> None:
         if self._leaving is not None and not self._asked():
@@ -173,16 +152,18 @@ class Jobs(PastJobs):
             case SubmitGroup():
                 self._submit_group(message)
             case Release(job_ids=job_ids):
-                self._release(job_ids)
+                for job_id in job_ids:
+                    self._waiting.release(job_id)
+                self._next()
             case Cancel():
                 self._cancel(message)
             case Note(fact=fact):
                 port = self.query.port if isinstance(self.query, Query) else None
-                self._append([fact], Waiting(port=port), may_wait=False)
+                self._append([fact], Pending(port=port), may_wait=False)
             case Adopt(job_id=job_id):
                 self._adopt(job_id)
             case Hold(facts=held):
-                self._append(held, Waiting(port=self._port(), line=True), may_wait=False)
+                self._append(held, Pending(port=self._port(), line=True), may_wait=False)
             case Remove():
                 self._remove(message)
             case CancelNoticed():
@@ -191,13 +172,7 @@ class Jobs(PastJobs):
                 self._committed(token)
                 self._leave_if_answered()
             case FactsRefused(token=token, refusal=refusal):
-                waiting = self._waiting.pop(token)
-                if waiting.cancel is not None:
-                    refusal = self._cancel_unrecorded(waiting.cancel, refusal)
-                if waiting.slot and waiting.record is not None:
-                    self._free(waiting.record.job_id)
-                if waiting.port is not None:
-                    waiting.port.set(refusal)
+                self._refused(token, refusal)
                 self._leave_if_answered()
             case _LeaveDue():
                 self._leave()
@@ -205,16 +180,16 @@ class Jobs(PastJobs):
                 self._sweep()
             case Swept(old=old):
                 self._swept(old)
-            case _LineDue():
-                self._looking = False
-                self._queue.stale()
+            case LineDue():
+                self._waiting.look()
                 self._next()
             case Moved(job_id=job_id):
                 self._moved.add(job_id)
             case Waits(job_id=job_id, until=until):
-                self._hold(job_id, until)
-            case _WakeDue(job_id=job_id):
-                self._wake(job_id)
+                self._waiting.hold(job_id, until)
+            case WakeDue(job_id=job_id):
+                if self._waiting.wake(job_id):
+                    self._next()
             case JobFinished(job_id=job_id, lost=lost):
                 self._free(job_id)
                 self.services.requests.drop(job_id)
@@ -227,7 +202,7 @@ class Jobs(PastJobs):
                 self._look_again(self._record(job_id))
             case LookedAgain(fact=fact):
                 if fact is not None:
-                    self._append([fact], Waiting(port=None, revised=fact.job_id))
+                    self._append([fact], Pending(port=None, revised=fact.job_id))
             case _End(survivors=survivors):
                 if survivors:
                     log.error("processes that would not end: %s", survivors)
@@ -235,7 +210,7 @@ class Jobs(PastJobs):
                 super().receive_own(message)
 
     def _submit(self, record: JobRecord) -> None:
-        slot = record.wake_at is None and len(self._running) < self._most and self._queue.admits(record)
+        slot = record.wake_at is None and len(self._running) < self._most and self._waiting.line.admits(record)
         facts: list[Fact] = []
         if slot:
             self._running.add(record.job_id)
@@ -243,35 +218,20 @@ class Jobs(PastJobs):
             facts = [JobAccepted(job_id=record.job_id, record=record), JobLaunching(job_id=record.job_id, attempt=1)]
         else:
             facts = [JobAccepted(job_id=record.job_id, record=record)]
-        self._append(facts, Waiting(port=self._port(), record=record, slot=slot), may_wait=False)
+        self._append(facts, Pending(port=self._port(), record=record, slot=slot), may_wait=False)
 
     def _submit_group(self, submitted: SubmitGroup) -> None:
         """Journal a group and all its members in one commit: there is the whole of it, or nothing."""
         group = submitted.group
         facts: list[Fact] = [FanoutAccepted(group_id=group.group_id, record=group)]
         facts += [JobAccepted(job_id=record.job_id, record=record) for record in submitted.records]
-        self._append(facts, Waiting(port=self._port(), group=submitted), may_wait=False)
-
-    def _release(self, job_ids: Sequence[str]) -> None:
-        """Let members of a group have their turn. One that was ended meanwhile, or had its turn, is no member here."""
-        for job_id in job_ids:
-            if job_id not in self._parked:
-                continue
-            wake_at = self._parked.pop(job_id)
-            record = self._record(job_id)
-            if record is None or record.state.terminal:
-                continue
-            if wake_at is not None:
-                self._hold(job_id, wake_at)
-            else:
-                self._queue.add(record)
-        self._next()
+        self._append(facts, Pending(port=self._port(), group=submitted), may_wait=False)
 
     def _cancel(self, cancel: Cancel) -> None:
         facts: list[Fact] = [JobCancelRequested(job_id=job_id, at_once=cancel.at_once) for job_id in cancel.jobs]
         if cancel.group_id is not None:
             facts.append(FanoutCancelRequested(group_id=cancel.group_id))
-        self._append(facts, Waiting(port=self._port(), cancel=cancel), may_wait=False)
+        self._append(facts, Pending(port=self._port(), cancel=cancel), may_wait=False)
 
     def _cancel_unrecorded(self, cancel: Cancel, refusal: Refused) -> Refused:
         """End what runs although that can't be recorded yet: it may be what fills the disk. Say so."""
@@ -279,51 +239,60 @@ class Jobs(PastJobs):
             if self.child(job_actor(job_id)) is not None:
                 self.services.directory.tell(job_actor(job_id), CancelJob(at_once=cancel.at_once))
         facts = [JobCancelRequested(job_id=job_id, at_once=cancel.at_once) for job_id in cancel.jobs]
-        self._append(facts, Waiting(port=None, cancel=cancel))  # waits for room, in its order
+        self._append(facts, Pending(port=None, cancel=cancel))  # waits for room, in its order
         message = f"the cancel can't be recorded yet ({refusal.message}); what runs is being ended all the same"
         return refusal.model_copy(update={"message": message})
 
     def _committed(self, token: int) -> None:  # noqa: C901, PLR0912  a line for each thing that may have waited
-        waiting = self._waiting.pop(token, None)
-        if waiting is None:
+        pending = self._writer.settled(token)
+        if pending is None:
             return
-        if waiting.record is not None:
-            job_id = waiting.record.job_id
-            if waiting.slot:
-                self._run(job_id, waiting.record)
-            elif waiting.record.wake_at is not None:
-                self._hold(job_id, waiting.record.wake_at)
+        if pending.record is not None:
+            job_id = pending.record.job_id
+            if pending.slot:
+                self._run(job_id, pending.record)
+            elif pending.record.wake_at is not None:
+                self._waiting.hold(job_id, pending.record.wake_at)
             else:
-                self._queue.add(waiting.record)
+                self._waiting.line.add(pending.record)
                 self._next()
-        if waiting.group is not None:
-            self._parked |= {record.job_id: record.wake_at for record in waiting.group.records}
-            self.services.directory.tell("crews", GroupSeen(waiting.group.group.group_id))
-        if waiting.cancel is not None:
-            for job_id in waiting.cancel.jobs:
-                self._cancel_one(job_id, at_once=waiting.cancel.at_once)
-        if waiting.ended is not None:
-            self._put_away(waiting.ended)
-            self.services.directory.tell("crews", JobMoved(waiting.ended))
-        if waiting.ended is not None or waiting.line:
-            self._queue.stale()
+        if pending.group is not None:
+            self._waiting.park(pending.group.records)
+            self.services.directory.tell("crews", GroupSeen(pending.group.group.group_id))
+        if pending.cancel is not None:
+            for job_id in pending.cancel.jobs:
+                self._cancel_one(job_id, at_once=pending.cancel.at_once)
+        if pending.ended is not None:
+            self._put_away(pending.ended)
+            self.services.directory.tell("crews", JobMoved(pending.ended))
+        if pending.ended is not None or pending.line:
+            self._waiting.line.stale()
             self._next()
-        if waiting.removed is not None:
-            self._remove_folders(waiting.removed)
-        if waiting.revised is not None:
-            log.info("%s: judged again", waiting.revised)
-            revised = self._record(waiting.revised)
+        if pending.removed is not None:
+            self._remove_folders(pending.removed)
+        if pending.revised is not None:
+            log.info("%s: judged again", pending.revised)
+            revised = self._record(pending.revised)
             if revised is not None:
                 self._keep_meta(revised)
-        if waiting.port is not None:
-            waiting.port.set(True)
+        if pending.port is not None:
+            pending.port.set(True)
+
+    def _refused(self, token: int, refusal: Refused) -> None:
+        pending = self._writer.settled(token)
+        if pending is None:
+            return
+        if pending.cancel is not None:
+            refusal = self._cancel_unrecorded(pending.cancel, refusal)
+        if pending.slot and pending.record is not None:
+            self._free(pending.record.job_id)
+        if pending.port is not None:
+            pending.port.set(refusal)
 
     def _cancel_one(self, job_id: str, *, at_once: bool) -> None:
-        alone = job_id in self._held and self.child(job_actor(job_id)) is None
-        if job_id in self._queue or job_id in self._parked or alone:
-            self._queue.remove(job_id)
-            self._held.pop(job_id, None)
-            self._parked.pop(job_id, None)
+        leaves = self._waiting.is_held(job_id) and self.child(job_actor(job_id)) is not None
+        if job_id in self._waiting and not leaves:
+            self._waiting.remove(job_id)
             self._end(_ended(job_id, JobState.CANCELED, 130, "canceled on request", "canceled"))
         elif self.child(job_actor(job_id)) is not None:
             self.services.directory.tell(job_actor(job_id), CancelJob(at_once=at_once))
@@ -344,8 +313,7 @@ class Jobs(PastJobs):
             log.warning("%s: whoever looks after it could not be told of the cancel", job_id)
 
     def _looked_after(self, job_id: str) -> bool:
-        waits = job_id in self._queue or job_id in self._held or job_id in self._parked
-        return waits or job_actor(job_id) in self.children()
+        return job_id in self._waiting or job_actor(job_id) in self.children()
 
     def _adopt(self, job_id: str) -> bool:
         """Look after a job that nobody else does. Returns whether it is looked after here, or has ended."""
@@ -405,47 +373,26 @@ class Jobs(PastJobs):
         else:
             self._run(job_id, record)
 
-    def _hold(self, job_id: str, until: float) -> None:
-        """Look again at its time, and now and then before: clocks are set, and machines sleep."""
-        self._held[job_id] = until
-        wait_s = min(max(0.0, until - self.services.clock.now().wall), WAKE_LOOK_S)
-        self.services.clock.later(wait_s, self.handle, _WakeDue(job_id))
-
-    def _wake(self, job_id: str) -> None:
-        until = self._held.get(job_id)
-        if until is None or self.services.stopping.is_set():
-            return
-        if self.services.clock.now().wall < until:
-            self._hold(job_id, until)
-            return
-        del self._held[job_id]
-        record = self._record(job_id)
-        if record is not None:
-            self._queue.add(record)
-        self._next()
-
     def _free(self, job_id: str) -> None:
         self._running.discard(job_id)
-        self._queue.ended()
+        self._waiting.line.ended()
         self._next()
 
     def _next(self) -> None:
         """Start whose turn it is, as far as there are slots; end those whose turn will never come."""
-        short = False
-        while len(self._queue) and not self.services.stopping.is_set():
-            turn = self._queue.turn()
+        short, line = False, self._waiting.line
+        while len(line) and not self.services.stopping.is_set():
+            turn = line.turn()
             for job, reason in turn.skip:
-                self._queue.remove(job.job_id)
+                line.remove(job.job_id)
                 self._end(_ended(job.job_id, JobState.CANCELED, 1, reason, "canceled"))
             if turn.run is None or len(self._running) >= self._most:
                 break
             if short := self._room.none_for(turn.run.job_id):
                 break
-            self._queue.remove(turn.run.job_id)
+            line.remove(turn.run.job_id)
             self._run(turn.run.job_id, None)
-        if (short or self._queue.looks) and not self._looking:
-            self._looking = True
-            self.services.clock.later(LINE_LOOK_S, self.handle, _LineDue())
+        self._waiting.look_later(short=short)
 
     def child_ended(self, name: str, error: str | None, *, restarted: bool) -> None:
         """Journal a crash; an ordered end frees the slot, whatever was told before."""
@@ -456,7 +403,8 @@ class Jobs(PastJobs):
             if job_id in self._moved:
                 self._go_on(job_id)
                 return
-            if job_id in self._held and (record := self._record(job_id)) is not None and record.cancel_requested:
+            record = self._record(job_id) if self._waiting.is_held(job_id) else None
+            if record is not None and record.cancel_requested:
                 self._cancel_one(job_id, at_once=False)  # asked of an actor that was leaving already
             self._free(job_id)
             if job_id in self._unseen:  # a record that came while the end waited to be written was heard by nobody

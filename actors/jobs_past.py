@@ -20,7 +20,7 @@ from .base import Query, ReplyPort, log
 from .cleaning import remove_folders, tidy
 from .job_line import NOTHING, Remove
 from .jobs_asked import Cancel, SubmitGroup
-from .journal import Append
+from .journal_writer import RESTARTING, JournalWriter
 from .second_look import look_again, may_be_revised
 from .services import Services
 from .supervisor import Supervisor
@@ -52,7 +52,7 @@ class LookedAgain:
 
 
 @dataclass(slots=True)
-class Waiting:
+class Pending:
     """What is done when an append is committed."""
 
     port: ReplyPort | None
@@ -71,16 +71,14 @@ class PastJobs(Supervisor):
     """See the module. The attributes are those of ``Jobs``."""
 
     services: Services
-    _epoch: int
-    _waiting: dict[int, Waiting]
+    _writer: JournalWriter[Pending]
     _unseen: set[str]
-    _appends: int
 
     # --- put away
 
     def _end(self, ended: JobEnded) -> None:
         """Journal the end of a job that has no actor."""
-        self._append([ended], Waiting(port=None, ended=ended.job_id))
+        self._append([ended], Pending(port=None, ended=ended.job_id))
 
     def _put_away(self, job_id: str) -> None:
         """Let the folder know of the end: a store rebuilt from it must not start the job, nor may a launch be left."""
@@ -128,7 +126,7 @@ class PastJobs(Supervisor):
             port.set(Refused(code=RefusalCode.NOT_FINISHED, message=message, hint=f"osrc cancel {live[0]}"))
             return
         self._unseen.difference_update(remove.jobs)
-        self._append(remove.facts(), Waiting(port=port, line=True), may_wait=False)
+        self._append(remove.facts(), Pending(port=port, line=True), may_wait=False)
 
     def _sweep(self) -> None:
         """Let what is old go, in the background, now and again every few hours."""
@@ -146,7 +144,7 @@ class PastJobs(Supervisor):
         if old.jobs or old.sessions:
             log.info("gc: %d jobs and %d sessions are older than job_ttl_days", len(old.jobs), len(old.sessions))
             self._unseen.difference_update(old.jobs)
-            self._append(old.facts(), Waiting(port=None, removed=old))
+            self._append(old.facts(), Pending(port=None, removed=old))
 
     def _remove_folders(self, removed: Remove) -> None:
         def work() -> Swept:
@@ -165,23 +163,10 @@ class PastJobs(Supervisor):
             found = reader.record(job_id)
         return JobRecord.model_validate(found) if found is not None else None
 
-    def _append(self, facts: Sequence[Fact], waiting: Waiting | None = None, *, may_wait: bool = True) -> None:
-        self._appends += 1
-        if waiting is not None:
-            self._waiting[self._appends] = waiting
-        append = Append(
-            writer=self.name,
-            epoch=self._epoch,
-            facts=tuple(facts),
-            to=self.handle if waiting is not None else None,
-            token=self._appends,
-            may_wait=may_wait,
-        )
-        if not self.services.directory.tell("journal", append) and waiting is not None and waiting.port is not None:
-            del self._waiting[self._appends]
-            waiting.port.set(
-                Refused(code=RefusalCode.STOPPING, message="the journal is being restarted", hint="try again")
-            )
+    def _append(self, facts: Sequence[Fact], pending: Pending | None = None, *, may_wait: bool = True) -> None:
+        told = self._writer.append(facts, pending, may_wait=may_wait)
+        if not told and pending is not None and pending.port is not None:
+            pending.port.set(RESTARTING)
 
     def _keep_meta(self, record: JobRecord) -> None:
         try:

@@ -11,10 +11,9 @@ from typing import Any, Literal
 
 from ..messages.facts import LaneDown, LaneUp, LimitFact, QuotaCleared, QuotaExhausted, QuotaSet
 from ..messages.internal import FactsCommitted, FactsRefused, LimitSettled
-from ..messages.refusals import RefusalCode, Refused
 from ..state.limits import ANY, day_of
 from .base import Actor, Handle, Query, ReplyPort, log
-from .journal import Append
+from .journal_writer import RESTARTING, JournalWriter
 from .services import Services
 from .tree import in_background
 
@@ -83,6 +82,15 @@ def verify(met: LimitMet) -> Verified:
     return Verified("unverified")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Waiting:
+    """Who waits for facts on their way to the disk."""
+
+    port: ReplyPort | None = None
+    key: str | None = None
+    """Whose mark it is: those who met that limit."""
+
+
 class Limits(Actor):
     """See the module."""
 
@@ -90,11 +98,7 @@ class Limits(Actor):
         super().__init__(**common)
         self.services = services
         self._check = check
-        self._epoch = next(services.epochs)
-        self._appends = 0
-        self._ports: dict[int, ReplyPort | None] = {}
-        self._marking: dict[int, str] = {}
-        """Append → key whose mark is on its way to the disk."""
+        self._writer: JournalWriter[_Waiting] = JournalWriter(self, next(services.epochs))
         self._waiting: dict[str, list[LimitMet]] = {}
         """Key → who waits for its verification, the first of them being what is verified."""
         self._found: dict[str, LimitSettled] = {}
@@ -107,13 +111,15 @@ class Limits(Actor):
             case _Checked(key=key, found=found):
                 self._checked(key, found)
             case ChangeLimits(facts=facts):
-                self._append(facts, self.query.port if isinstance(self.query, Query) else None, may_wait=False)
+                port = self.query.port if isinstance(self.query, Query) else None
+                if not self._writer.append(facts, _Waiting(port=port), may_wait=False) and port is not None:
+                    port.set(RESTARTING)
             case FactsCommitted(token=token):
                 self._committed(token)
             case FactsRefused(token=token, refusal=refusal):
-                port = self._ports.pop(token)
-                if port is not None:
-                    port.set(refusal)
+                waiting = self._writer.settled(token)
+                if waiting is not None and waiting.port is not None:
+                    waiting.port.set(refusal)
             case _:
                 super().receive(message)
 
@@ -153,8 +159,7 @@ class Limits(Actor):
         ]
         facts += self._exhausted({(met.lane, met.model) for met in waiting}, stated, now)
         self._found[key] = LimitSettled(key=key, verdict=found.verdict, until=until)
-        token = self._append(tuple(facts), None)
-        self._marking[token] = key
+        self._writer.append(facts, _Waiting(key=key))
 
     def _exhausted(self, runs: set[tuple[str, str]], stated: float | None, now: float) -> list[LimitFact]:
         """Return what a real refusal says of the quotas that these runs fall under."""
@@ -168,32 +173,17 @@ class Limits(Actor):
 
     def _committed(self, token: int) -> None:
         self.services.limits.forget()
-        port = self._ports.pop(token, None)
-        if port is not None:
-            port.set(True)
-        key = self._marking.pop(token, None)
-        if key is not None and (settled := self._found.pop(key, None)) is not None:
-            self._settle(key, settled)
+        waiting = self._writer.settled(token)
+        if waiting is None:
+            return
+        if waiting.port is not None:
+            waiting.port.set(True)
+        if waiting.key is not None and (settled := self._found.pop(waiting.key, None)) is not None:
+            self._settle(waiting.key, settled)
 
     def _settle(self, key: str, settled: LimitSettled) -> None:
         for met in self._waiting.pop(key, ()):
             met.to.tell(settled)
-
-    def _append(self, facts: tuple[LimitFact, ...], port: ReplyPort | None, *, may_wait: bool = True) -> int:
-        self._appends += 1
-        self._ports[self._appends] = port
-        append = Append(
-            writer=self.name,
-            epoch=self._epoch,
-            facts=facts,
-            to=self.handle,
-            token=self._appends,
-            may_wait=may_wait,
-        )
-        if not self.services.directory.tell("journal", append) and port is not None:
-            del self._ports[self._appends]
-            port.set(Refused(code=RefusalCode.STOPPING, message="the journal is being restarted", hint="try again"))
-        return self._appends
 
 
 def cleared(keys: list[str], quotas: list[tuple[str, str]]) -> ChangeLimits:

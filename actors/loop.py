@@ -27,7 +27,7 @@ from .check_run import STOP
 from .group_names import JobMoved
 from .job_end import checked_outcome
 from .jobs_asked import Cancel
-from .journal import Append
+from .journal_writer import JournalWriter
 from .loop_folder import RECORD, LoopFolder
 from .loop_names import Changed, GoesOn, LapOf, Launched, LoopOver, Settled
 from .loop_requests import in_session, model_of
@@ -62,10 +62,8 @@ class Loop(Actor):
         self.loop_id = loop_id
         self.services = services
         self._work = work
-        self._epoch = epoch
         self._random = random
-        self._tokens = 0
-        self._pending: dict[int, Callable[[], None]] = {}
+        self._writer: JournalWriter[Callable[[], None]] = JournalWriter(self, epoch)
         self._timer: int | None = None
         self._journalling = 0
         """Decisions that the journal has not confirmed: nothing is decided meanwhile."""
@@ -108,7 +106,7 @@ class Loop(Actor):
                 self._at_work.discard(number)
                 self._look()
             case FactsCommitted(token=token):
-                then = self._pending.pop(token, None)
+                then = self._writer.settled(token)
                 if then is not None:
                     then()
             case _:
@@ -312,16 +310,13 @@ class Loop(Actor):
         in_background(f"{what}:{self.loop_id}", self.handle, work, otherwise=Settled(None, number))
 
     def _journal(self, facts: list[Fact], then: Callable[[], None]) -> None:
-        self._tokens += 1
         self._journalling += 1
 
         def journalled() -> None:
             self._journalling -= 1
             then()
 
-        self._pending[self._tokens] = journalled
-        append = Append(writer=self.name, epoch=self._epoch, facts=tuple(facts), to=self.handle, token=self._tokens)
-        self.directory.tell("journal", append)
+        self._writer.append(facts, journalled)
 
 
 def _to_close(record: LoopRecord) -> bool:

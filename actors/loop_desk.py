@@ -35,9 +35,9 @@ from ..state.loop_views import loop_object
 from ..state.loops_reader import loop
 from ..state.reader import Reader
 from .base import ask
+from .caller import settings_of
 from .git import GitError, ask_git
 from .host import decode_environment
-from .intake import settings_of
 from .intake_checks import as_utf8, check_cwd, task_text
 from .job_desk import JobDesk
 from .job_writing import forget_spool

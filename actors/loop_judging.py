@@ -6,8 +6,8 @@ from ..lanes.advice.panel import maker_of
 from ..messages.job import JobRequest
 from ..messages.replies import Plan
 from .advising import Place, Question
+from .caller import settings_of
 from .host import decode_environment
-from .intake import settings_of
 from .panelling import Bench
 from .services import Services
 

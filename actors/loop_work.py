@@ -29,11 +29,11 @@ from ..state.limits import key_of
 from ..state.loop_machine import remaining_s
 from ..state.loop_moves import REFUSED
 from ..state.reader import Reader
+from .caller import settings_of
 from .check_files import changes, look_at_check
 from .check_run import Check, CheckResult, Verdict, run_check
 from .git import GitError
 from .host import decode_environment
-from .intake import settings_of
 from .intake_checks import as_utf8
 from .job_desk import JobDesk
 from .job_tree import settle_lap
@@ -87,11 +87,9 @@ class LoopWork:
                 return Launched(step.number, again=True)
             return Launched(step.number, renamed=_fresh_id())
         try:
-            common = _moved(record) or self._common(record, folder)
+            common = self._asked(record, step, folder)
             if isinstance(common, Refused):
                 return Launched(step.number, refused=_refused(step, common))
-            if step.role in _WORKS:
-                self._guard(record, folder)
             before = last_step(record, step.role, before=step.number)
             left = remaining_s(record, self.services.clock.now().wall)
             asks = step.role in (Role.ANSWER, Role.RULE)
@@ -160,11 +158,10 @@ class LoopWork:
         if sessions.is_half_made(step):
             return Launched(step.number, renamed=_fresh_id())
         try:
-            common = _moved(record) or self._common(record, folder)
+            common = self._asked(record, step, folder)
             if isinstance(common, Refused):
                 return Launched(step.number, refused=_refused(step, common))
             if step.role in _WORKS:
-                self._guard(record, folder)
                 sessions.stop_others(record, step)
             request = request_for(record, common, step, prompt="", before=None, timeout_s=None)
             found = sessions.up(record, step, request)
@@ -307,6 +304,13 @@ class LoopWork:
         return dict(look_at_check(record.terms.check or "", cwd, record.terms.guard))
 
     # --- small things
+
+    def _asked(self, record: LoopRecord, step: LoopStep, folder: LoopFolder) -> JobRequest | Refused:
+        """Return what the loop was asked for, ready for a step: a delegate that works finds its folder watched."""
+        found = _moved(record) or self._common(record, folder)
+        if step.role in _WORKS and not isinstance(found, Refused):
+            self._guard(record, folder)
+        return found
 
     def _common(self, record: LoopRecord, folder: LoopFolder) -> JobRequest | Refused:
         kept = folder.request()

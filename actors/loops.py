@@ -12,7 +12,6 @@ from typing import Any
 from ..messages.facts import ChildCrashed, Fact
 from ..messages.internal import FactsCommitted, FactsRefused
 from ..messages.loop import LoopAccepted, LoopEnd, LoopEnded, LoopRecord
-from ..messages.refusals import RefusalCode, Refused
 from ..state.loops_reader import live_loops, loop
 from ..state.reader import Reader
 from ..state.restart_budget import RestartBudget
@@ -20,7 +19,7 @@ from .base import Handle, Query, ReplyPort, log, start
 from .excuses import Excuses
 from .group_names import JobMoved
 from .job_desk import JobDesk
-from .journal import Append
+from .journal_writer import RESTARTING, JournalWriter
 from .loop import Loop
 from .loop_folder import LoopFolder
 from .loop_names import Changed, Decree, LapOf, LoopOver, loop_actor
@@ -52,9 +51,7 @@ class Loops(Supervisor):
         super().__init__(clock=services.clock, budget=RestartBudget(20, 60.0), excuses=Excuses(), **common)
         self.services = services
         self._work = LoopWork(services, desk, LoopSessions(services, sessions))
-        self._epoch = next(services.epochs)
-        self._tokens = 0
-        self._waiting: dict[int, _Waiting] = {}
+        self._writer: JournalWriter[_Waiting] = JournalWriter(self, next(services.epochs))
         self._laps: dict[str, str] = {}
         """Job → its loop, of every step that runs."""
 
@@ -75,11 +72,11 @@ class Loops(Supervisor):
                 port = self.query.port if isinstance(self.query, Query) else None
                 self._append(fact, _Waiting(fact.loop_id, port))
             case FactsCommitted(token=token):
-                waiting = self._waiting.pop(token, None)
+                waiting = self._writer.settled(token)
                 if waiting is not None:
                     self._committed(waiting)
             case FactsRefused(token=token, refusal=refusal):
-                waiting = self._waiting.pop(token, None)
+                waiting = self._writer.settled(token)
                 if waiting is not None and waiting.port is not None:
                     waiting.port.set(refusal)
             case LapOf(job_id=job_id, loop_id=loop_id):
@@ -167,18 +164,6 @@ class Loops(Supervisor):
                 self._append(LoopAccepted(loop_id=loop_id, record=record), None)
 
     def _append(self, fact: Fact, waiting: _Waiting | None) -> None:
-        self._tokens += 1
-        if waiting is not None:
-            self._waiting[self._tokens] = waiting
-        append = Append(
-            writer=self.name,
-            epoch=self._epoch,
-            facts=(fact,),
-            to=self.handle if waiting is not None else None,
-            token=self._tokens,
-            may_wait=waiting is None,
-        )
-        if not self.directory.tell("journal", append) and waiting is not None and waiting.port is not None:
-            del self._waiting[self._tokens]
-            message = "the journal is being restarted"
-            waiting.port.set(Refused(code=RefusalCode.STOPPING, message=message, hint="try again"))
+        told = self._writer.append((fact,), waiting, may_wait=waiting is None)
+        if not told and waiting is not None and waiting.port is not None:
+            waiting.port.set(RESTARTING)

@@ -10,8 +10,8 @@ from ..state.job_folder import JobFolder
 from ..state.settings import Settings
 from .admission import FRESH_S
 from .base import log
+from .caller import settings_of
 from .host import decode_environment
-from .intake import settings_of
 from .kept_request import kept_request
 from .services import Services
 

@@ -45,7 +45,7 @@ from ..state.session_machine import (
 )
 from ..state.session_records import apply_session
 from .base import Actor, Handle, Query, ReplyPort, log
-from .journal import Append
+from .journal_writer import JournalWriter
 from .services import Services
 from .session_asks import Give, Given, StopSession, ended
 from .session_holding import Gone, Holding, Launched
@@ -79,6 +79,14 @@ class _Asker:
     """The inbox entry that is withdrawn then."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Waiting:
+    """What is done once facts are journalled, and who waits for that."""
+
+    committed: Callable[[], None]
+    asker: _Asker | None
+
+
 class Session(Actor):
     """See the module."""
 
@@ -95,18 +103,14 @@ class Session(Actor):
         super().__init__(**common)
         self.record = record
         self.services = services
-        self._epoch = epoch
         self._fresh = fresh
         """Whether a holder is to be started: its launch was journalled just now."""
         self._over = over
-        self._tokens = 0
-        self._pending: dict[int, Callable[[], None]] = {}
-        self._askers: dict[int, _Asker] = {}
+        self._writer: JournalWriter[_Waiting] = JournalWriter(self, epoch)
         self._ids: dict[str, int] = {}
         self._given = record.given
         self._close_at: float | None = None
         self._turns = record.turns
-        self._ending_all = False
         self._watch = LimitWatch()
 
     # --- start and recovery
@@ -142,7 +146,6 @@ class Session(Actor):
     def stopping(self, reason: str) -> None:
         """Leave the session running, unless everything is to end."""
         if reason == "cancel" and not self.machine.state.ended:
-            self._ending_all = True
             self._end_it("the supervisor was stopped with cancel", None)
             return
         self.finished()
@@ -176,13 +179,13 @@ class Session(Actor):
             case LimitSettled():
                 pass  # the mark is for who comes next; this one goes on as its program lets it
             case FactsCommitted(token=token):
-                done = self._pending.pop(token, None)
-                self._askers.pop(token, None)
-                if done is not None:
-                    done()
+                waiting = self._writer.settled(token)
+                if waiting is not None:
+                    waiting.committed()
             case FactsRefused(token=token, refusal=refusal):
-                self._pending.pop(token, None)
-                self._refuse(self._askers.pop(token), refusal)
+                waiting = self._writer.settled(token)
+                if waiting is not None and waiting.asker is not None:
+                    self._refuse(waiting.asker, refusal)
             case _:
                 super().receive(message)
 
@@ -257,7 +260,8 @@ class Session(Actor):
             return
         attempt = self.record.attempt
         signed = self._holding.find(self.record, fresh=self._fresh)
-        if signed is not None and self.record.holder != signed.holder:
+        here = (self.record.holder, self.record.delegate)
+        if signed is not None and here != (signed.holder, signed.delegate):
             held = SessionHeld(
                 session_id=self.record.session_id, attempt=attempt, holder=signed.holder, delegate=signed.delegate
             )
@@ -388,7 +392,6 @@ class Session(Actor):
         asker: _Asker | None = None,
     ) -> None:
         """Journal, then change the record, then do. An ``asker`` is refused where it would have to wait."""
-        self._tokens += 1
 
         def committed() -> None:
             at = self.services.clock.now().wall
@@ -399,18 +402,7 @@ class Session(Actor):
             if done is not None:
                 done()
 
-        self._pending[self._tokens] = committed
-        if asker is not None:
-            self._askers[self._tokens] = asker
-        append = Append(
-            writer=self.name,
-            epoch=self._epoch,
-            facts=tuple(facts),
-            to=self.handle,
-            token=self._tokens,
-            may_wait=asker is None,
-        )
-        if not self.services.directory.tell("journal", append):
+        if not self._writer.append(facts, _Waiting(committed, asker), may_wait=asker is None):
             log.warning("%s: the journal is being restarted", self.name)
 
     def _keep_meta(self) -> None:

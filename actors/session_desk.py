@@ -26,17 +26,16 @@ from ..messages.session import (
     ViewSessions,
 )
 from ..messages.vocabulary import Effort
-from ..state.errors import StateError
 from ..state.ids import new_job_id
 from ..state.session_folder import SessionFolder
 from ..state.session_views import session_object
 from ..state.store import Reader
 from .base import ask
+from .caller import caller_of, settings_of
 from .denylist import check_denied
-from .flights import Flight, Flights, is_unknown
 from .gate import Passed, Scope, pass_answer, pass_gate
 from .host import decode_environment
-from .intake import settings_of
+from .in_flight import Flight, Flights, is_unknown
 from .job_writing import read_plan_file
 from .lane_book import LaneBook
 from .limit_book import refusal
@@ -255,13 +254,9 @@ class SessionDesk:
         lane = self._book.registry().get(record.lane)
         if isinstance(lane, Refused):
             return lane
-        try:
-            environment = decode_environment(command.environment)
-            settings = settings_of(environment)
-        except ValueError as error:
-            return Refused(code=RefusalCode.BAD_REQUEST, message=str(error))
-        except StateError as error:
-            return error.refusal
+        caller = caller_of(command.environment)
+        if isinstance(caller, Refused):
+            return caller
         home = self.services.home
         kept = SessionFolder(home.session_dir(record.session_id)).read_json(GATE) or {}
         again = dispatch_again(kept, Asks.session(record, 0), lane, home)
@@ -269,8 +264,8 @@ class SessionDesk:
             replace(
                 again,
                 scope=replace(again.scope, texts=(command.text,)),
-                environment=environment or again.environment,
-                settings=settings,
+                environment=caller.environment or again.environment,
+                settings=caller.settings,
                 cloud_ack=command.cloud_ack,
                 keep=True,
             )
@@ -293,14 +288,11 @@ class SessionDesk:
         record = self._record(command.session)
         if isinstance(record, Refused) or not isinstance(command.action, SetModel):
             return record if isinstance(record, Refused) else None
-        try:
-            settings = settings_of(decode_environment(command.environment))
-        except ValueError as error:
-            return Refused(code=RefusalCode.BAD_REQUEST, message=str(error))
-        except StateError as error:
-            return error.refusal
-        known = known_models(self.services.models, self._book.registry().tiers(record.lane), settings)
-        return check_denied(record.lane, command.action.model, settings, known)
+        caller = caller_of(command.environment)
+        if isinstance(caller, Refused):
+            return caller
+        known = known_models(self.services.models, self._book.registry().tiers(record.lane), caller.settings)
+        return check_denied(record.lane, command.action.model, caller.settings, known)
 
     def _steer(self, command: SessionSteer) -> Reply:
         fields = command.action.model_dump(mode="json")

@@ -27,14 +27,15 @@ from ..state.home import Home
 from ..state.ids import new_job_id
 from ..state.session_folder import LAUNCH, SessionFolder
 from ..state.settings import Settings
+from .caller import caller_of
 from .choosing import choose
 from .denylist import check_denied, check_sent
 from .depth import check_depth
 from .folder_settings import check_folder
 from .gate import Dispatch, Passed, Scope, pass_gate
 from .holders import HolderRoad
-from .host import decode_environment, host_for
-from .intake import effective, settings_of, with_verdict
+from .host import host_for
+from .intake import effective, with_verdict
 from .intake_checks import as_utf8, check_cwd
 from .job_writing import environment_of
 from .limit_book import LimitBook, refusal
@@ -128,16 +129,13 @@ def preview_session(  # noqa: PLR0913  all that is known of this machine
     return plan.model_copy(update={"budget": why})
 
 
-def _decide(  # noqa: C901, PLR0911, PLR0912 - one refusal after the other
+def _decide(  # noqa: C901, PLR0911 - one refusal after the other
     request: SessionRequest, home: Home, registry: Registry, models: ModelBook | None, limits: LimitBook | None
 ) -> SessionDraft | Refused:
-    try:
-        environment = decode_environment(request.environment)
-        settings = settings_of(environment)
-    except ValueError as error:
-        return Refused(code=RefusalCode.BAD_REQUEST, message=str(error))
-    except StateError as error:
-        return error.refusal
+    caller = caller_of(request.environment)
+    if isinstance(caller, Refused):
+        return caller
+    environment, settings = caller.environment, caller.settings
     depth = check_depth(environment, settings)
     if isinstance(depth, Refused):
         return depth
@@ -316,6 +314,7 @@ def write_launch(  # noqa: PLR0913 - by name
         "umask": umask,
         "engine": launch.engine,
         "options": dict(launch.options),
+        "contended": list(launch.contended),
         "first": first,
         "socket": road.door(home, session_id),
         "plain": road.plain,

@@ -5,10 +5,8 @@ from __future__ import annotations
 from ..messages.refusals import RefusalCode, Refused
 from ..messages.session import SetMode
 from ..messages.vocabulary import SessionMode
-from ..state.errors import StateError
+from .caller import caller_of
 from .depth import check_depth
-from .host import decode_environment
-from .intake import settings_of
 
 
 def may_set(wanted: SetMode, caller: str) -> Refused | None:
@@ -49,10 +47,5 @@ def may_answer(caller: str) -> Refused | None:
 
 def _depth(caller: str) -> int | Refused:
     """Return how deep the caller is."""
-    try:
-        environment = decode_environment(caller)
-        return check_depth(environment, settings_of(environment))
-    except ValueError as error:
-        return Refused(code=RefusalCode.BAD_REQUEST, message=str(error))
-    except StateError as error:
-        return error.refusal
+    found = caller_of(caller)
+    return found if isinstance(found, Refused) else check_depth(found.environment, found.settings)

@@ -23,7 +23,7 @@ from ..state.session_folder import SessionFolder
 from .base import Handle, Query, ReplyPort, log, start
 from .excuses import Excuses
 from .holders import end_session
-from .journal import Append
+from .journal_writer import RESTARTING, JournalWriter
 from .services import Services
 from .session import Session
 from .session_names import session_actor
@@ -75,6 +75,11 @@ class _Waiting:
     done: Callable[[], Any] = field(default=lambda: True)
     undo: Callable[[], None] = field(default=lambda: None)
 
+    def answer(self, value: object) -> None:
+        """Answer who asked, if anybody did."""
+        if self.port is not None:
+            self.port.set(value)
+
 
 @dataclass(frozen=True, slots=True)
 class _Swept:
@@ -87,11 +92,9 @@ class Sessions(Supervisor):
     def __init__(self, *, services: Services, **common: Any) -> None:  # noqa: ANN401 - the base class's
         super().__init__(clock=services.clock, budget=RestartBudget(10, 60.0), excuses=Excuses(), **common)
         self.services = services
-        self._epoch = next(services.epochs)
         self._names: dict[str, str] = {}
         """Name → id of the live session that bears it."""
-        self._waiting: dict[int, _Waiting] = {}
-        self._appends = itertools.count(1)
+        self._writer: JournalWriter[_Waiting] = JournalWriter(self, next(services.epochs))
 
     def started(self) -> None:
         """Look after every live session."""
@@ -118,15 +121,14 @@ class Sessions(Supervisor):
             case SessionOver(session_id=session_id):
                 self._names = {name: owner for name, owner in self._names.items() if owner != session_id}
             case FactsCommitted(token=token):
-                waiting = self._waiting.pop(token)
-                answer = waiting.done()
-                if waiting.port is not None:
-                    waiting.port.set(answer)
+                waiting = self._writer.settled(token)
+                if waiting is not None:
+                    waiting.answer(waiting.done())
             case FactsRefused(token=token, refusal=refusal):
-                waiting = self._waiting.pop(token)
-                waiting.undo()
-                if waiting.port is not None:
-                    waiting.port.set(refusal)
+                waiting = self._writer.settled(token)
+                if waiting is not None:
+                    waiting.undo()
+                    waiting.answer(refusal)
             case _Swept(survivors=survivors):
                 if survivors:
                     log.error("processes that would not end: %s", survivors)
@@ -254,23 +256,10 @@ class Sessions(Supervisor):
         return self.query.port if isinstance(self.query, Query) else None
 
     def _append(self, facts: list[Fact], waiting: _Waiting | None = None) -> None:
-        token = next(self._appends)
-        if waiting is not None:
-            self._waiting[token] = waiting
-        append = Append(
-            writer=self.name,
-            epoch=self._epoch,
-            facts=tuple(facts),
-            to=self.handle if waiting is not None else None,
-            token=token,
-            may_wait=waiting is None,
-        )
-        if not self.services.directory.tell("journal", append) and waiting is not None:
-            del self._waiting[token]
+        told = self._writer.append(facts, waiting, may_wait=waiting is None)
+        if not told and waiting is not None:
             waiting.undo()
-            if waiting.port is not None:
-                message = "the journal is being restarted"
-                waiting.port.set(Refused(code=RefusalCode.STOPPING, message=message, hint="try again"))
+            waiting.answer(RESTARTING)
 
 
 def free_name(wanted: str, taken: dict[str, str]) -> str:

@@ -59,12 +59,6 @@ def member(label: str, task: str, word: str | None, lane: str | None = None) -> 
     return {key: value for key, value in found.items() if value is not None}
 
 
-def run_group(reach: Reach, common: dict[str, Any], members: Sequence[Member], most: int | None) -> Group:
-    """Have a group of jobs done and return it when all have ended. Ctrl-C cancels them. Raises CliError."""
-    group = take_group(reach, common, members, most)
-    return await_group(reach, str(group["group_id"]), cancels=True)
-
-
 def take_group(
     reach: Reach, common: dict[str, Any], members: Sequence[Member], most: int | None, group_id: str | None = None
 ) -> Group:

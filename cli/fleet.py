@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from .errors import CliError, SupervisorLostError, from_refusal
+from .errors import CliError
 from .reach import Reach
 from .render.plain import one_line
 
@@ -36,19 +36,13 @@ class Fleet:
         return rows, notes
 
     def _ask(self, max_age_s: float) -> tuple[list[Row], list[str]] | None:
-        channel = self._reach.running()
-        if channel is None:
-            return None
         try:
-            for reply in channel.exchange({"kind": "view.fleet", "max_age_s": max_age_s}):
-                if reply.get("kind") == "refused":
-                    if reply.get("code") == "bad_request":
-                        return None  # an older supervisor, which does not know the question
-                    raise from_refusal(reply)
-                return list(reply.get("sessions", ())), list(reply.get("notes", ()))
-        except SupervisorLostError:
-            self._reach.drop()
-        return None
+            reply = self._reach.ask_running({"kind": "view.fleet", "max_age_s": max_age_s})
+        except CliError as error:
+            if error.code == "bad_request":
+                return None  # an older supervisor, which does not know the question
+            raise
+        return None if reply is None else (list(reply.get("sessions", ())), list(reply.get("notes", ())))
 
     def _here(self) -> tuple[list[Row], list[str]]:
         from ..actors.fleet_scan import Scanner  # noqa: PLC0415 - only where no supervisor runs

@@ -45,7 +45,7 @@ def save(data: bytes, kind: str, target: str | None, home: str | None, *, force:
         if force:
             os.replace(partial, path)  # noqa: PTH105 - as above
         else:
-            os.link(partial, path)
+            _put(partial, path)
     except FileExistsError:
         raise CliError("state_unwritable", f"{path!a} is there already", "--force writes over it") from None
     except OSError as error:

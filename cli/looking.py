@@ -6,10 +6,13 @@ import os
 from typing import Any
 
 from ..messages.entity_ids import kind_of
-from .errors import CliError, SupervisorLostError, from_refusal
+from .errors import CliError
 from .reach import Reach
 
 Job = dict[str, Any]
+
+_LABELS = 200
+"""So many of the newest jobs are looked at for a label that was meant."""
 
 
 def newest(reach: Reach, *, state: str | None, limit: int) -> tuple[list[Job], int]:
@@ -29,6 +32,18 @@ def newest_and_loops(reach: Reach, *, state: str | None, limit: int) -> tuple[li
 
 def named(reach: Reach, tokens: tuple[str, ...]) -> list[Job]:
     """Return the jobs that ids, prefixes or labels name. Raises CliError for one that is unknown or ambiguous."""
+    try:
+        return _named(reach, tokens)
+    except CliError as error:
+        if error.code != "no_such_job" or len(tokens) != 1:
+            raise
+        from .spelling import suggesting  # noqa: PLC0415 - only on the way to an error
+
+        labels = [str(job["label"]) for job in newest(reach, state=None, limit=_LABELS)[0] if job.get("label")]
+        raise suggesting(error, tokens[0], labels) from None
+
+
+def _named(reach: Reach, tokens: tuple[str, ...]) -> list[Job]:
     for token in tokens:
         if kind_of(token) == "loop":
             raise CliError("no_such_job", f"{token[:60]} is a loop, not a job", f"osrc loop status {token[:60]}")
@@ -40,18 +55,7 @@ def named(reach: Reach, tokens: tuple[str, ...]) -> list[Job]:
 
 
 def _ask(reach: Reach, selection: dict[str, Any]) -> dict[str, Any] | None:
-    """Return the supervisor's answer, or None when none runs or it left in the middle."""
-    channel = reach.running()
-    if channel is None:
-        return None
-    try:
-        for reply in channel.exchange({"kind": "view.jobs", "selection": selection}):
-            if reply.get("kind") == "refused":
-                raise from_refusal(reply)
-            return reply
-    except SupervisorLostError:
-        reach.drop()
-    return None
+    return reach.ask_running({"kind": "view.jobs", "selection": selection})
 
 
 class _Files:

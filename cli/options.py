@@ -77,7 +77,7 @@ class Live(click.types.StringParamType):
     """A word as it is typed, which the shell completes from what is alive here (``completing.py``)."""
 
     def __init__(self, kind: str) -> None:
-        """``kind``: job, group, session, lane, model or host; ``file`` and ``dir`` are the shell's own."""
+        """``kind``: one of ``completing.py``'s; ``file`` and ``dir`` are the shell's own."""
         self.kind = kind
 
     def shell_complete(
@@ -110,6 +110,9 @@ _KINDS = {
     "[LOOP]": "loop",
     "HOST": "host",
     "[HOST]...": "host",
+    "KEY": "setting",
+    "[VERB] TASK": "verb",
+    "[COMMAND | TOPIC]": "topic",
     "DIR": "dir",
     "[DIR]": "dir",
     "F": "file",
@@ -141,7 +144,7 @@ def _complete(parameters: list[click.Parameter]) -> None:
             continue
         shown = parameter.metavar
         kind = _KINDS.get(shown or "")
-        if parameter.name == "trust_lane":
+        if parameter.name in {"trust_lane", "provider"}:
             kind = "lane"
         elif kind is None and (shown.startswith("[NAME]") if shown else parameter.name == "name"):
             kind = "session"
@@ -149,11 +152,17 @@ def _complete(parameters: list[click.Parameter]) -> None:
             parameter.type = Live(kind)
 
 
-class _TwoColumns:
-    """Help that keeps the options every command has apart from the command's own."""
+class Command(click.Command):
+    """A click command with the global options, which its help keeps apart from its own. Arguments are click's."""
 
-    params: list[click.Parameter]
-    global_names: frozenset[str]
+    def __init__(self, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - click's own signature, passed through
+        """Add the global options to those that were declared."""
+        kwargs.setdefault("context_settings", CONTEXT)
+        super().__init__(*args, **kwargs)
+        added = _global_options()
+        self.global_names = frozenset(option.name or "" for option in added)
+        self.params = [*self.params, _help_option(), *added]
+        _complete(self.params)
 
     def format_options(self, context: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the command's own options, then the global ones."""
@@ -178,32 +187,10 @@ class _TwoColumns:
                 formatter.write_text(words)
 
 
-class Command(_TwoColumns, click.Command):
-    """A click command with the global options; keyword arguments are click's."""
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - click's own signature, passed through
-        """Add the global options to those that were declared."""
-        kwargs.setdefault("context_settings", CONTEXT)
-        super().__init__(*args, **kwargs)
-        added = _global_options()
-        self.global_names = frozenset(option.name or "" for option in added)
-        self.params = [*self.params, _help_option(), *added]
-        _complete(self.params)
-
-
-class Group(_TwoColumns, click.Group):
+class Group(Command, click.Group):
     """A click group with the global options, whose unknown words get the nearest real one suggested."""
 
     command_class = Command
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - click's own signature, passed through
-        """Add the global options to those that were declared."""
-        kwargs.setdefault("context_settings", CONTEXT)
-        super().__init__(*args, **kwargs)
-        added = _global_options()
-        self.global_names = frozenset(option.name or "" for option in added)
-        self.params = [*self.params, _help_option(), *added]
-        _complete(self.params)
 
     def format_options(self, context: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the commands first: they are what help is asked for."""

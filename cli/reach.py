@@ -70,6 +70,19 @@ class Reach:
             return reply
         raise SupervisorLostError("the supervisor gave no answer")
 
+    def ask_running(self, body: Body) -> Body | None:
+        """Return what a supervisor that runs already replies; None where none runs, or it left in the middle.
+
+        Starts nothing. Raises CliError where it refused.
+        """
+        if self.running() is None:
+            return None
+        try:
+            return self.request(body)
+        except SupervisorLostError:
+            self.drop()
+        return None
+
     def drop(self) -> None:
         """Forget a channel that broke or is busy with a stream; the next use opens another.
 

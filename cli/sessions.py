@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from .errors import CliError, SupervisorLostError, from_refusal
+from .errors import CliError
 from .place import current_folder
 from .reach import Reach
 
@@ -14,6 +14,8 @@ Session = dict[str, Any]
 
 _CONTROLLERS = ("OSRC_CONTROLLER_ID", "CLAUDE_CODE_SESSION_ID", "CODEX_THREAD_ID")
 _LIVE_ENDS = frozenset({"exited", "lost"})
+_NAMES = 200
+"""So many of the newest sessions are looked at for a name that was meant."""
 
 
 def captain(environ: Mapping[str, str]) -> str:
@@ -40,7 +42,7 @@ def live(session: Mapping[str, Any]) -> bool:
 
 def listed(reach: Reach, limit: int) -> tuple[list[Session], int]:
     """Return the newest sessions and how many were left out. ``limit`` 0 is no limit."""
-    reply = _ask(reach, {"kind": "view.sessions", "limit": limit})
+    reply = reach.ask_running({"kind": "view.sessions", "limit": limit})
     if reply is not None:
         return list(reply.get("sessions", ())), int(reply.get("omitted", 0))
     reader = _reader(reach)
@@ -52,7 +54,19 @@ def listed(reach: Reach, limit: int) -> tuple[list[Session], int]:
 
 def named(reach: Reach, token: str) -> Session:
     """Return the session that a name or an id means. Raises CliError for one that is unknown or ambiguous."""
-    reply = _ask(reach, {"kind": "view.sessions", "session": token})
+    try:
+        return _named(reach, token)
+    except CliError as error:
+        if error.code != "no_such_session":
+            raise
+        from .spelling import suggesting  # noqa: PLC0415 - only on the way to an error
+
+        names = [str(one["name"]) for one in listed(reach, _NAMES)[0] if one.get("name")]
+        raise suggesting(error, token, names) from None
+
+
+def _named(reach: Reach, token: str) -> Session:
+    reply = reach.ask_running({"kind": "view.sessions", "session": token})
     if reply is not None:
         return dict(reply["sessions"][0])
     reader = _reader(reach)
@@ -99,21 +113,6 @@ def is_named(reach: Reach, token: str, least: int = 1) -> bool:
             return False
         raise
     return found.get("name") == token or len(token) >= least
-
-
-def _ask(reach: Reach, body: dict[str, Any]) -> dict[str, Any] | None:
-    """Return the supervisor's answer, or None when none runs or it left in the middle."""
-    channel = reach.running()
-    if channel is None:
-        return None
-    try:
-        for reply in channel.exchange(body):
-            if reply.get("kind") == "refused":
-                raise from_refusal(reply)
-            return reply
-    except SupervisorLostError:
-        reach.drop()
-    return None
 
 
 def _reader(reach: Reach) -> Any:  # noqa: ANN401 - typed where it is made; the import stays off the warm path

@@ -11,7 +11,6 @@ from .reader import Reader
 
 FIRST_SCHEMA = 4
 """The first that has a ledger."""
-BY = ("lane", "model", "day", "group")
 By = Literal["lane", "model", "day", "group"]
 NANO = 1_000_000_000
 DAY_S = 86400

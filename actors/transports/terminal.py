@@ -290,7 +290,6 @@ class Terminal:
             bright=tuple(bright for _, bright, _ in self._rows),
             marked=tuple(span for _, _, spans in self._rows for span in spans),
             cursor=(grid.cursor.y, grid.cursor.x),
-            cursor_shown=not grid.cursor.hidden,
             alternate=grid.alternate,
             title=grid.title,
         )

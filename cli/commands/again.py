@@ -12,9 +12,9 @@ from ..options import Command, Globals, check_options, task_options
 from ..output import say
 from ..place import current_folder
 from ..reach import Reach
-from ..submit import job_request, submit
+from ..submit import job_request
 from ..task import read_task
-from .bg import detach_request, show_plan
+from .bg import detach_request, follow_request
 
 _RECENT = 200
 """So many jobs back the last conversation of this folder is looked for."""
@@ -55,14 +55,8 @@ def again(options: Globals, /, words: tuple[str, ...], background: bool, **flags
     if not options.quiet:
         live = "" if "job_id" in job else f", only reading (osrc session relaunch {earlier} goes on in it live)"
         say(f"continues {earlier}{live}")
-    if background:
-        return detach_request(options, reach, request, dry_run=flags["dry_run"])
-    reply = submit(reach, request, dry_run=flags["dry_run"])
-    if reply.get("kind") == "planned":
-        return show_plan(options, reply)
-    from ..following import run_to_end  # noqa: PLC0415 - not needed to detach
-
-    return run_to_end(reach, str(reply["job_id"]), reply.get("plan") or {})
+    begin = detach_request if background else follow_request
+    return begin(options, reach, request, dry_run=flags["dry_run"])
 
 
 def conversation(reach: Reach, token: str) -> dict[str, Any]:

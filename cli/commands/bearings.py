@@ -10,7 +10,6 @@ from typing import Any
 import click
 
 from .. import exit_codes
-from ..errors import SupervisorLostError, from_refusal
 from ..options import Command, Duration, Globals
 from ..output import answer, answer_json, flush, is_terminal, terminal_height, terminal_width
 from ..reach import Reach
@@ -97,18 +96,8 @@ def _frame(options: Globals, picture: dict[str, Any], told: list[str]) -> list[s
 
 def _asked(reach: Reach) -> dict[str, Any] | None:
     """Return the picture that the supervisor draws; None when none runs."""
-    channel = reach.running()
-    if channel is None:
-        return None
-    try:
-        for reply in channel.exchange({"kind": "view.bearings"}):
-            if reply.get("kind") == "refused":
-                raise from_refusal(reply)
-            found: dict[str, Any] = reply["bearings"]
-            return found
-    except SupervisorLostError:
-        reach.drop()
-    return None
+    reply = reach.ask_running({"kind": "view.bearings"})
+    return None if reply is None else dict(reply["bearings"])
 
 
 def _fresh(reach: Reach) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from ..submit import Reply, job_request, submit
 from ..task import read_task
 from ..unwatched import supervise
 
-_VERBS = ("run", "explore", "research", "edit", "yolo")
+VERBS = ("run", "explore", "research", "edit", "yolo")
 
 
 @click.command(cls=Command)
@@ -35,9 +35,19 @@ def bg(options: Globals, /, words: tuple[str, ...], **flags: Any) -> int:  # noq
     """
     verb = "run"
     named = words[0].lower() if words else ""
-    if named in _VERBS and (words[0] == named or len(words) > 1 or flags["task_file"] is not None):
+    if named in VERBS and (words[0] == named or len(words) > 1 or flags["task_file"] is not None):
         verb, words = named, words[1:]
+    elif len(words) == 2:
+        _no_verb(words[0])
     return detach(options, verb, words, flags)
+
+
+def _no_verb(word: str) -> None:
+    """Refuse a word that was most likely meant for a verb."""
+    from ..spelling import meant  # noqa: PLC0415 - only on the way to an error
+
+    if near := meant(word, VERBS):
+        raise click.UsageError(f"There is no verb {word[:40]!r}.{near}")
 
 
 def detach(options: Globals, verb: str, words: tuple[str, ...], flags: dict[str, Any]) -> int:
@@ -72,6 +82,16 @@ def detach_request(options: Globals, reach: Reach, request: dict[str, Any], *, d
         supervise(reach.root, quiet=options.quiet)
     _stay(reach, job_id)
     return 0
+
+
+def follow_request(options: Globals, reach: Reach, request: dict[str, Any], *, dry_run: bool) -> int:
+    """Submit a request and follow the job to its end; return the exit code."""
+    reply = submit(reach, request, dry_run=dry_run)
+    if reply.get("kind") == "planned":
+        return show_plan(options, reply)
+    from ..following import run_to_end  # noqa: PLC0415 - not needed to detach
+
+    return run_to_end(reach, str(reply["job_id"]), reply.get("plan") or {})
 
 
 def _stay(reach: Reach, job_id: str) -> None:

@@ -18,9 +18,9 @@ from ..options import Command, Globals, check_options, task_options
 from ..output import say
 from ..place import open_regular
 from ..reach import Reach
-from ..submit import job_request, submit
+from ..submit import job_request
 from ..submit_group import submit_group
-from .bg import detach_request, show_plan
+from .bg import detach_request, follow_request
 
 _LIMIT = 64 * 1024 * 1024
 _KEPT = ("lane", "model", "effort", "tier", "cwd", "label")
@@ -54,14 +54,8 @@ def retry(options: Globals, /, job_id: str, background: bool, **flags: Any) -> i
     request = request_anew(options, job, flags)
     if not options.quiet:
         say(f"retries {job['job_id']}")
-    if background:
-        return detach_request(options, reach, request, dry_run=flags["dry_run"])
-    reply = submit(reach, request, dry_run=flags["dry_run"])
-    if reply.get("kind") == "planned":
-        return show_plan(options, reply)
-    from ..following import run_to_end  # noqa: PLC0415 - not needed to detach
-
-    return run_to_end(reach, str(reply["job_id"]), reply.get("plan") or {})
+    begin = detach_request if background else follow_request
+    return begin(options, reach, request, dry_run=flags["dry_run"])
 
 
 def _group(options: Globals, reach: Reach, group: Group, flags: dict[str, Any], *, background: bool) -> int:

@@ -8,9 +8,9 @@ import click
 
 from ..options import Command, Globals, check_options, task_options
 from ..reach import Reach
-from ..submit import job_request, submit
+from ..submit import job_request
 from ..task import read_task
-from .bg import detach, show_plan
+from .bg import detach, follow_request
 
 _HELP = {
     "run": """Have a task done without changing anything, and follow it to its end.
@@ -46,17 +46,7 @@ def __getattr__(verb: str) -> click.Command:
     def command(options: Globals, /, words: tuple[str, ...], background: bool, **flags: Any) -> int:  # noqa: ANN401 - click's values
         if background:
             return detach(options, verb, words, flags)
-        return _follow(options, verb, words, flags)
+        request = job_request(options, verb, read_task(words, flags["task_file"]), flags)
+        return follow_request(options, Reach(options), request, dry_run=flags["dry_run"])
 
     return command
-
-
-def _follow(options: Globals, verb: str, words: tuple[str, ...], flags: dict[str, Any]) -> int:
-    request = job_request(options, verb, read_task(words, flags["task_file"]), flags)
-    reach = Reach(options)
-    reply = submit(reach, request, dry_run=flags["dry_run"])
-    if reply.get("kind") == "planned":
-        return show_plan(options, reply)
-    from ..following import run_to_end  # noqa: PLC0415 - not needed to detach
-
-    return run_to_end(reach, str(reply["job_id"]), reply.get("plan") or {})

@@ -58,7 +58,6 @@ class Screen:
     marked: tuple[Span, ...] = ()
     cursor: tuple[int, int] = (0, 0)
     """Row and column."""
-    cursor_shown: bool = True
     alternate: bool = False
     title: str = ""
 

@@ -43,7 +43,6 @@ class Picking:
     """The row that was taken."""
     ended: bool = False
     done: bool = False
-    typed_any: bool = False
     evidence: str = ""
     seen: tuple[str, ...] = field(default=(), repr=False)
 
@@ -78,7 +77,7 @@ def _room(pick: Picking, look: Look, at: _Moment) -> _Result:
     if found.state is State.WORKING or look.busy:
         return _fail(pick, "it works: a switch waits for the end of the turn")
     if found.state is State.IDLE and found.composer is Composer.EMPTY and at.rested:
-        return replace(pick, stage=Stage.SHOWN, since=look.now, typed_any=True, seen=found.body), pick.command, None
+        return replace(pick, stage=Stage.SHOWN, since=look.now, seen=found.body), pick.command, None
     if at.waited >= at.policy.command_s:
         return _fail(pick, f"not typed: {why_not(found)}")
     return pick, None, None

@@ -56,7 +56,6 @@ class Tail:
     title: str | None = None
     first_user: str | None = None
     """The beginning of the first request."""
-    last_user: str | None = None
     last_said: str | None = None
     speaker: Speaker | None = None
     turn: Turn | None = None
@@ -84,7 +83,6 @@ class Tail:
         said = as_text(text, FIRST_CHARS)
         if said and said.strip():
             self.first_user = self.first_user or said.strip()
-            self.last_user = said.strip()[:LAST_CHARS]
             self._line("user", said)
 
     def _begin(self) -> None:
@@ -186,7 +184,7 @@ def instant(value: object) -> float | None:
     return number / 1000 if number > 1e11 else number
 
 
-_TEXTS = ("first_user", "last_user", "last_said", "lines")
+_TEXTS = ("first_user", "last_said", "lines")
 
 
 def packed(tail: Tail, *, texts: bool = True) -> dict[str, Any]:

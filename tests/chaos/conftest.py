@@ -14,13 +14,8 @@ from fakes.supervised import Supervised
 @pytest.fixture
 def home(tmp_path: Path) -> Iterator[Supervised]:
     """A state home with the fake lanes; no supervisor runs yet. Nothing of it is left afterwards."""
-    made = Supervised(tmp_path)
-    try:
+    with Supervised(tmp_path) as made:
         yield made
-    except BaseException:
-        made.kill_all()
-        raise
-    made.close()
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ def test_a_hop_that_is_killed_at_any_moment_ends_once(tmp_path, chance):
         (home.root / "lanes.d" / f"{name}.toml").unlink()
     lane(home.root, "first", {"wait_for": str(home.root / "go"), "timeout_s": 120}, spent())
     lane(home.root, "spare", *answers())
-    try:
+    with home:
         jobs = [home.ok("bg", "--", f"hello {number}").strip() for number in range(JOBS)]
         for job in jobs:
             home.running(job)
@@ -35,7 +35,3 @@ def test_a_hop_that_is_killed_at_any_moment_ends_once(tmp_path, chance):
             until(lambda job=job: not list(home.folder(job).glob("next.*")), "nothing is left of what was made ready")
         assert (starts(home.root, "first"), starts(home.root, "spare")) == (JOBS, JOBS)
         home.nothing_left()
-    except BaseException:
-        home.kill_all()
-        raise
-    home.close()

@@ -197,7 +197,12 @@ class RealStorm:
         return None
 
     def do_supervisor_restarted(self, _roll: float) -> object:
-        self.home.start("supervisor", "restart").communicate(timeout=120)
+        client = self.home.start("supervisor", "restart")
+        deadline = time.monotonic() + 120
+        while client.poll() is None and time.monotonic() < deadline:
+            self.undone()  # it may wait for one that was stopped for a while
+            time.sleep(0.02)
+        client.communicate(timeout=1)
         return None
 
     def do_clock_jumped(self, roll: float) -> object:

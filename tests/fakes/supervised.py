@@ -4,7 +4,7 @@
         job_id = home.bg({"say": "hi"}, {"end": "hi"})
         assert home.ended(job_id)["state"] == "done?"
 
-The fixture that makes one must end it with ``close``: whatever is still running by then is killed, and
+Whoever makes one must end it, with ``with`` or ``close``: whatever is still running by then is killed, and
 said. Only processes whose environment or command line names this very home are ever touched.
 """
 
@@ -20,7 +20,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 from fakes import osrc_process
 from fakes.lanes import install_fake_lanes, steps
@@ -59,6 +59,16 @@ class Supervised:
         self.work.mkdir(parents=True, exist_ok=True)
         self.environ = {"OSRC_IDLE_EXIT": "0", "OSRC_POLL": "0.2", "OSRC_CLOUD_ACK": "1", **environ}
         install_fake_lanes(self.root)
+
+    def __enter__(self) -> Self:
+        """End everything afterwards: in order, or at once where something failed."""
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is None:
+            self.close()
+        else:
+            self.kill_all()
 
     # --- commands
 

@@ -14,12 +14,8 @@ CATALOGUE = {"data": [{"id": "vendor/m", "pricing": {"prompt": "0.000001", "comp
 def home(tmp_path):
     made = Supervised(tmp_path, OSRC_FALLBACK="0", OSRC_FAILOVER_MAX="0")
     (made.root / "models.json").write_text(json.dumps(CATALOGUE))
-    try:
+    with made:
         yield made
-    except BaseException:
-        made.kill_all()
-        raise
-    made.close()
 
 
 def usage(output):

@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 
-import pytest
 from fakes.lanes import lane_toml, write_lane
 from fakes.osrc_process import environment, shown
 from fakes.real_clis import NESTED
@@ -133,18 +132,18 @@ def test_a_run_outlives_its_supervisor(home: Supervised) -> None:
 # --- what the delegate is given
 
 
-def test_a_nested_sessions_variables_do_not_reach_the_delegate(home: Supervised) -> None:
+def test_a_nested_sessions_variables_do_not_reach_the_delegate(shared: Supervised) -> None:
     """Being called from inside Claude Code or Codex is the main use; their delegates must not think they are nested."""
-    seen = delegate_environment(home, **NESTED, MINE="kept")
+    seen = delegate_environment(shared, **NESTED, MINE="kept")
     assert [name for name in NESTED if name in seen] == []
     assert seen["MINE"] == "kept"
 
 
-def test_the_delegate_is_told_which_job_it_is(home: Supervised) -> None:
-    seen = delegate_environment(home)
-    assert seen["OSRC_JOB_ID"] == home.newest()["job_id"]
+def test_the_delegate_is_told_which_job_it_is(shared: Supervised) -> None:
+    seen = delegate_environment(shared)
+    assert seen["OSRC_JOB_ID"] == shared.newest()["job_id"]
     assert seen["OUTSOURCERER_DEPTH"] == "1"
-    assert str(home.newest()["marker_id"]) not in " ".join(seen.values())
+    assert str(shared.newest()["marker_id"]) not in " ".join(seen.values())
 
 
 def test_the_callers_path_is_used(home: Supervised) -> None:
@@ -163,11 +162,11 @@ def test_the_callers_path_is_used(home: Supervised) -> None:
     assert done.stdout == b"from my tool\n", shown(done)
 
 
-@pytest.mark.parametrize("depth", ["1", "7", "x", "-1", "9" * 400])
-def test_a_delegate_may_not_delegate(home: Supervised, depth: str) -> None:
-    done = home.osrc("run", "--json", "--lane", "fake", "hi", OUTSOURCERER_DEPTH=depth)
-    assert done.returncode == 1
-    assert json.loads(done.stdout)["error"]["code"] == "recursion"
+def test_a_delegate_may_not_delegate(home: Supervised) -> None:
+    for depth in ("1", "7", "x", "-1", "9" * 400):
+        done = home.osrc("run", "--json", "--lane", "fake", "hi", OUTSOURCERER_DEPTH=depth)
+        assert done.returncode == 1, depth
+        assert json.loads(done.stdout)["error"]["code"] == "recursion", depth
     assert not list((home.root / "jobs").iterdir())
 
 

@@ -20,12 +20,8 @@ def home(tmp_path):
     made = Supervised(tmp_path, OSRC_PROVIDER="first", OSRC_FALLBACK="1", OSRC_FAILOVER_MAX="2")
     for name in ("fake", "fake-text", "fake-buffered"):
         (made.root / "lanes.d" / f"{name}.toml").unlink()
-    try:
+    with made:
         yield made
-    except BaseException:
-        made.kill_all()
-        raise
-    made.close()
 
 
 def ask(home, *words, task="say hello"):

@@ -9,9 +9,8 @@ from fakes.supervised import Supervised, alive, kill, pid_in, until
 
 
 def test_jobs_whose_shims_nobody_forked(tmp_path: Path) -> None:
-    home = Supervised(tmp_path, OSRC_SPAWN="plain")
     go = tmp_path / "go"
-    try:
+    with Supervised(tmp_path, OSRC_SPAWN="plain") as home:
         record, done = home.run({"mark": "DONE"}, {"end": "hello"})
         assert (record["state"], done.returncode) == ("done", 0), done
         assert home.zygotes() == []
@@ -46,7 +45,3 @@ def test_jobs_whose_shims_nobody_forked(tmp_path: Path) -> None:
         ended = home.ended(lost)
         assert (ended["state"], ended["exit_status"]["lost"]) == ("done", True)
         home.nothing_left()
-    except BaseException:
-        home.kill_all()
-        raise
-    home.close()

@@ -9,8 +9,7 @@ from fakes.supervised import Supervised, until
 
 
 def test_a_job_by_way_of_a_port(tmp_path: Path) -> None:
-    home = Supervised(tmp_path, OSRC_LOOPBACK="1")
-    try:
+    with Supervised(tmp_path, OSRC_LOOPBACK="1") as home:
         record, done = home.run({"end": "hello"})
         assert record["state"] == "done?", done
         seen = home.supervisor()
@@ -29,7 +28,3 @@ def test_a_job_by_way_of_a_port(tmp_path: Path) -> None:
         assert (home.supervisor() or seen)["pid"] != seen["pid"]
         home.ok("supervisor", "stop")
         until(lambda: not token.exists(), "the token is gone with its supervisor")
-    except BaseException:
-        home.kill_all()
-        raise
-    home.close()

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import shlex
+import shutil
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,7 @@ import pytest
 from fakes.engine_clis import install
 from fakes.model_server import ModelServer
 from fakes.osrc_process import osrc, parsed
+from fakes.supervised import Supervised
 
 FAKE_AGY = Path(__file__).parents[1] / "fakes" / "fake_agy.py"
 
@@ -25,10 +28,11 @@ CATALOGUE = {
 
 
 @pytest.fixture
-def home(tmp_path: Path) -> Path:
-    root = tmp_path / "osrc"
-    root.mkdir(mode=0o700)
-    return root
+def home(tmp_path: Path) -> Iterator[Path]:
+    """A state home without any declared lane; the first plan that is asked for starts its supervisor."""
+    with Supervised(tmp_path) as made:
+        shutil.rmtree(made.root / "lanes.d")
+        yield made.root
 
 
 def models(home: Path, *words: str, **environ: str) -> tuple[dict[str, Any], int]:
@@ -37,7 +41,7 @@ def models(home: Path, *words: str, **environ: str) -> tuple[dict[str, Any], int
 
 
 def plan(home: Path, *words: str, **environ: str) -> dict[str, Any]:
-    done = osrc(home, "run", "--dry-run", "--no-daemon", "--json", *words, "--", "A task.", **environ)
+    done = osrc(home, "run", "--dry-run", "--json", *words, "--", "A task.", **environ)
     return parsed(done)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import shlex
@@ -21,25 +20,13 @@ ROAD = {"OSRC_SPAWN": "plain", "OSRC_LOOPBACK": "1"}
 AGENT = "acp:" + shlex.join([sys.executable, str(FAKE.with_name("fake_acp_agent.py")), "talk"])
 
 
-@contextlib.contextmanager
-def plain(base: Path) -> Any:
-    """A home whose supervisor has neither."""
-    home = Supervised(base, **ROAD)
-    try:
-        yield home
-    except BaseException:
-        home.kill_all()
-        raise
-    home.close()
-
-
 def held(sessions: Sessions, session_id: str) -> dict[str, Any]:
     """Who holds it, as its holder wrote."""
     return json.loads((sessions.home.root / "sessions" / session_id / "holder.json").read_text())
 
 
 def test_a_session_over_the_plain_road_through_every_kill(tmp_path: Path) -> None:
-    with plain(tmp_path) as home:
+    with Supervised(tmp_path, **ROAD) as home:
         sessions = Sessions(home)
         one = sessions.start("--name", "fix", "say hello")
         sessions.until_state(one, "idle")
@@ -81,7 +68,7 @@ def test_a_session_over_the_plain_road_through_every_kill(tmp_path: Path) -> Non
 
 
 def test_an_agent_and_a_terminal_over_the_plain_road(tmp_path: Path) -> None:
-    with plain(tmp_path) as home:
+    with Supervised(tmp_path, **ROAD) as home:
         sessions = Terminals(home, {"redraw_s": 0.01})
         sessions.ok("start", "--lane", AGENT, "--name", "agent", "say something")
         assert sessions.ok("send", "agent", "--wait", "more") == "two words"

@@ -11,6 +11,7 @@ import pytest
 from fakes.lanes import lane_toml, write_lane
 from fakes.state import scratch_home
 from outsourcerer.actors.advising import Place, Question, give
+from outsourcerer.actors.failover import Ways, policy_from
 from outsourcerer.actors.gate import Dispatch, Scope, pass_gate
 from outsourcerer.actors.imaging import Studio
 from outsourcerer.actors.intake import preview
@@ -19,7 +20,6 @@ from outsourcerer.actors.loop_requests import everyone
 from outsourcerer.actors.model_book import ModelBook
 from outsourcerer.actors.session_desk import SessionDesk
 from outsourcerer.actors.session_intake import preview_session
-from outsourcerer.actors.ways import Ways, policy_from
 from outsourcerer.lanes.advice.failover import Case, Stop
 from outsourcerer.lanes.registry import builtin
 from outsourcerer.messages.job import JobRequest

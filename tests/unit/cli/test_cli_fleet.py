@@ -13,6 +13,7 @@ from outsourcerer.cli.errors import CliError, SupervisorLostError
 from outsourcerer.cli.fleet import CANDIDATES, Fleet, ancestors, chosen, mark_self
 from outsourcerer.cli.fleet import shown as bounded
 from outsourcerer.cli.options import Globals
+from outsourcerer.cli.reach import Reach
 from outsourcerer.cli.render.fleet import FRAME, changes, fleet_table, session_page
 from outsourcerer.state.processes import read_process
 
@@ -142,14 +143,12 @@ def test_changes_are_told_once():
     assert changes({"pi:1": "Waiting on you"}, [ROW]) == []
 
 
-class Told:
-    """A supervisor that gives one answer, or is lost."""
+class Told(Reach):
+    """The way to a supervisor that gives one answer, or is lost."""
 
     def __init__(self, *replies):
-        self.replies, self.root, self.dropped = replies, "/nowhere", False
-
-    def running(self):
-        return self
+        super().__init__(Globals())
+        self.replies, self.root, self._held, self.dropped = replies, "/nowhere", self, False
 
     def exchange(self, body):
         assert body == {"kind": "view.fleet", "max_age_s": 1.0}

@@ -17,12 +17,9 @@ from mcp import Client, MCPError
 from outsourcerer.cli import loops
 from outsourcerer.cli.commands import second_opinion as opinions
 from outsourcerer.cli.commands.loop import LADDER
-from outsourcerer.cli.errors import CliError
-from outsourcerer.cli.mcp_server import after_tools, crew_tools, errands, session_tools
-from outsourcerer.cli.mcp_server.ancestry import ancestors, inherit_depth
-from outsourcerer.cli.mcp_server.asking import bound, sentence
-from outsourcerer.cli.mcp_server.bounds import clip, event_rows
-from outsourcerer.cli.mcp_server.desk import Desk, members
+from outsourcerer.cli.mcp_server import after_tools, crew_tools, session_tools
+from outsourcerer.cli.mcp_server.asking import bound
+from outsourcerer.cli.mcp_server.desk import Desk
 from outsourcerer.cli.mcp_server.server import build
 from outsourcerer.cli.options import Globals
 from outsourcerer.cli.output import say
@@ -145,6 +142,9 @@ def test_a_refusal_is_a_sentence_with_what_helps(gateway: FakeGateway) -> None:
     gateway.submit = lambda _body: words
     said = refused("delegate", task="x")
     assert said == "Nobody agreed yet (consent_needed). What helps: osrc consent grant"
+    words |= {"hint": "take --lane local, or: osrc run --lane local ..."}
+    assert refused("delegate", task="x").endswith("What helps: take lane local, or: osrc run --lane local ...")
+    assert "cwd '/no' is not a folder" in refused("delegate", task="x", cwd="/no")
 
 
 @pytest.mark.parametrize("task", ["", "  \n", "$task", "a\0b", "\ud800"])
@@ -294,69 +294,10 @@ def test_a_fault_of_ours_is_one_sentence(gateway: FakeGateway, monkeypatch: pyte
     assert "a fault of osrc itself: ZeroDivisionError: odd (internal)" in refused("status", ids=["x"])
 
 
-def test_a_sentence_holds_no_secret() -> None:
-    secret = "ghp_" + "a1B2" * 9
-    assert secret not in sentence(RuntimeError(f"the key {secret} is wrong"))
-
-
-def test_members_of_a_fan_out() -> None:
-    tasks: list[Any] = ["one", {"task": "two", "label": "b", "model": "opus", "effort": "high"}]
-    expected = {"label": "b", "task": "two", "model": "opus", "effort": "high"}
-    assert members(tasks, {}) == [{"label": "task-01", "task": "one"}, expected]
-    # What the call says for all goes first.
-    assert members(tasks, {"model": "sol"})[1] == {"label": "b", "task": "two", "effort": "high"}
-    for bad in (
-        [{"label": "x"}],
-        [{"task": 1}],
-        [{"task": "x", "effort": "turbo"}],
-        [{"task": "x", "no": 1}],
-        [],
-        [""],
-    ):
-        with pytest.raises(Exception, match=r"task|effort|no"):
-            members(bad, {})
-    # A task of many lines, or one that begins with #, is one task all the same.
-    assert [row["task"] for row in members(["# head\nbody", "two"], {})] == ["# head\nbody", "two"]
-
-
-@pytest.mark.parametrize("size", [0, 10, 11, 1000])
-def test_clip_never_hides_that_it_cut(size: int) -> None:
-    text, left = clip("x" * size, 10)
-    assert text.count("x") + left == size
-    assert ("left out" in text) is (size > 10)
-
-
-def test_events_are_bounded_whatever_is_in_them() -> None:
-    deep: Any = "x" * 9000
-    for _ in range(50):
-        deep = {"in": [deep]}
-    row = event_rows([{"seq": 1, "text": "y" * 9000, "deep": deep, "n": 1.5, "none": None}])[0]
-    assert len(json.dumps(row)) < 8000
-    assert (row["seq"], row["n"], row["none"]) == (1, 1.5, None)
-
-
 def test_a_session_that_nobody_knows_is_said(gateway: FakeGateway) -> None:
     gateway.close()
     assert "no_such_session" in refused("session_read", session="nobody")
     assert session_tools.TAKES_S + 25 < 60
-
-
-@pytest.mark.parametrize(
-    ("own", "above", "depth"),
-    [
-        ({}, [], None),
-        ({}, [{}, {"OUTSOURCERER_DEPTH": "1"}, {"OUTSOURCERER_DEPTH": "7"}], "1"),
-        ({"OUTSOURCERER_DEPTH": "0"}, [{"OUTSOURCERER_DEPTH": "1"}], "0"),
-        ({"OUTSOURCERER_DEPTH": ""}, [{"OUTSOURCERER_DEPTH": "x"}], "x"),  # the gate refuses what is no number
-    ],
-)
-def test_a_delegate_s_server_knows_how_deep_it_is(own: dict[str, str], above: list, depth: str | None) -> None:
-    inherit_depth(own, above)
-    assert own.get("OUTSOURCERER_DEPTH") == depth
-
-
-def test_it_can_read_its_ancestors() -> None:
-    assert all(isinstance(one, dict) for one in ancestors())
 
 
 def test_a_host_without_skills_can_read_the_skill(gateway: FakeGateway) -> None:
@@ -502,33 +443,6 @@ def test_what_is_refused_of_an_errand_is_said_at_once(gateway: FakeGateway, tmp_
     assert "lane_not_ready" in refused("image", prompt="a cat", backend="openrouter")
     assert "no_such_job" in refused("wait", ids=["errand-20300101-000000-00000000"])
     assert gateway.jobs == {}
-
-
-def test_nothing_more_is_started_for_an_errand_that_was_canceled(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[str] = []
-    monkeypatch.setattr(Reach, "request", lambda _self, body: asked.append(body["kind"]) or {"job_id": FIRST})
-    monkeypatch.setattr(errands, "cancel", lambda _reach, ids, **_: asked.append(*ids))
-    errand = errands.Errand("image")
-    reach = errands.ErrandReach(Globals(), errand, None)
-    reach.request({"kind": "job.submit"})
-    errands.stop(Reach(Globals()), errand)
-    assert (errand.jobs, asked) == ([FIRST], ["job.submit", FIRST])
-    with pytest.raises(CliError, match="canceled"):
-        reach.request({"kind": "job.submit"})
-    assert asked == ["job.submit", FIRST]
-
-
-def test_errands_are_forgotten_in_the_end() -> None:
-    every = errands.Errands()
-    first = every.begin("x", lambda _: Reach(Globals()), lambda _: {})
-    assert first.over.wait(60)
-    for _ in range(errands.KEPT):
-        assert every.begin("x", lambda _: Reach(Globals()), lambda _: {"n": 1}).over.wait(60)
-    assert len(every._all) <= errands.KEPT
-    broken = every.begin("x", lambda _: Reach(Globals()), lambda _: 1 / 0)
-    assert broken.over.wait(60)
-    assert broken.state == "failed"
-    assert "division by zero" in (broken.trouble or "")
 
 
 def test_a_session_is_switched_in_one_thing_at_a_time(gateway: FakeGateway) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from fakes.talks import drained
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from outsourcerer.cli.render.session import question_lines
@@ -20,11 +21,6 @@ WRITE = {
 }
 INIT = {"type": "system", "subtype": "init", "session_id": "82758fb7", "model": "claude-opus-5-5"}
 RESULT = {"type": "result", "subtype": "success", "is_error": False, "result": "Done.", "session_id": "82758fb7"}
-
-
-def drained(talk: ClaudeTalk) -> list[dict[str, Any]]:
-    events, talk.events = talk.events, []
-    return events
 
 
 def ready() -> ClaudeTalk:

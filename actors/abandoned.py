@@ -43,7 +43,7 @@ def is_beginning(folder: Path) -> bool:
     return record is not None and record.get("owner") is not None and record.get("baseline") is None
 
 
-def forget_unbegun(home: Home, *, settled_s: float = SETTLED_S) -> list[str]:
+def forget_abandoned(home: Home, *, settled_s: float = SETTLED_S) -> list[str]:
     """Take away what such commands left; return whose it was. What was written just now may be taken yet."""
     try:
         places = [place for place in (home.root / "fanout").iterdir() if place.name.startswith(GROUP)]

@@ -5,7 +5,7 @@ import threading
 import pytest
 from fakes.actors import Barrier
 from outsourcerer.actors.base import Actor, Directory, start
-from outsourcerer.actors.flights import Flights
+from outsourcerer.actors.in_flight import Flights
 from outsourcerer.messages.refusals import RefusalCode, Refused
 from outsourcerer.state.errors import StateError
 
