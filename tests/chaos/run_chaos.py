@@ -11,6 +11,7 @@ there a seed gives the same plan of work, faults and times, and the operating sy
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import shutil
@@ -50,9 +51,12 @@ def play(seed: int, only: list[int] | None = None) -> dict[str, Any]:
             folder.mkdir(parents=True)
             break
         except FileExistsError:
-            if time.time() - folder.stat().st_mtime > 600:
-                shutil.rmtree(folder, ignore_errors=True)
+            with contextlib.suppress(FileNotFoundError):  # that run has just ended
+                if time.time() - folder.stat().st_mtime > 600:
+                    shutil.rmtree(folder, ignore_errors=True)
             time.sleep(0.1)
+    else:
+        sys.exit(f"{folder} is another run's: a storm needs a folder that is empty")
     try:
         made = storm(seed, folder, only)
     finally:
