@@ -2,10 +2,10 @@
 
     verdict = pass_gate(Dispatch(...))        # Passed | Refused
 
-Everything that can start a delegate (``spawner``, ``rehearsal``) takes a ``Passed``, and only this file
-can make one: a path that goes around the gate does not type-check, and raises where nobody checks. A
-permit is for one subject and one attempt, so that one job's never serves another, nor an earlier
-look a later launch.
+Everything that can start a delegate, or send work by itself (``spawner``, ``holders``, ``rehearsal_turn``,
+``image_service``), takes a ``Passed``, and only this file can make one: a path that goes around the gate
+does not type-check, and raises where nobody checks. A permit is for one subject and one attempt, so that
+one job's never serves another, nor an earlier look a later launch.
 
 Nobody gets past how deep delegates may delegate, to a model of the person's denylist, nor writes in a
 protected folder. Work that stays on this machine then passes at once. Work that leaves is looked at in

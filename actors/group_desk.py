@@ -174,7 +174,7 @@ class GroupDesk:
         for _, folder in made:
             keep_promise(folder)
         _forget(request, self.services.home.spool_dir)
-        return GroupIsAccepted(group=self._object(request.group_id) or {})
+        return GroupIsAccepted(group=self._object(request.group_id) or {}, disclosures=disclosures(drafts))
 
     def _undo(self, made: Sequence[tuple[JobRecord, JobFolder]]) -> None:
         """Let go of what was made for members that are no jobs."""
@@ -262,6 +262,14 @@ def no_such_group(word: str) -> Refused:
     return Refused(
         code=RefusalCode.NO_SUCH_GROUP, message=f"there is no group {word!r}", hint="osrc fanout list shows them"
     )
+
+
+def disclosures(drafts: Sequence[Draft]) -> tuple[tuple[str, ...], ...]:
+    """Return what is said of each that work goes to: the first member's words for it."""
+    told: dict[str, tuple[str, ...]] = {}
+    for lines in (one.plan.disclosure for one in drafts if one.plan.disclosure):
+        told.setdefault(lines[0], lines)
+    return tuple(told.values())
 
 
 def _refusal(refused: Sequence[RefusedMember], drafts: Sequence[Draft]) -> Refused:

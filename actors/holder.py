@@ -41,6 +41,12 @@ LONGEST_WAIT_S = 90.0
 """A clock that was set back does not hold a session up for longer."""
 LEAVE_S = 5.0
 """How long a delegate may take to leave once it was asked to."""
+STARTS = 5
+"""How often a program is started that another start of it keeps from starting."""
+PAUSE_S = 0.5
+"""Between two such starts, more after each; holders differ, so that they do not meet again."""
+LAST_WORDS = 65536
+"""Bytes of what such a start says: it is over at once."""
 ENTRY_LIMIT = 32 * 1024 * 1024
 ASKING = frozenset({"waiting-approval", "trust", "login", "menu", "limit"})
 QUIET = frozenset({"text", "thought", "usage", "screen"})
@@ -105,6 +111,10 @@ class Holder:
         self._cause: str | None = None
         self._idle_since = self.loop.now()
         self._hinted = False
+        self._place = ""
+        self._starts = 0
+        self._said_at = 0
+        """Bytes of ``err.log`` that are of an earlier start."""
 
     # --- its life
 
@@ -119,7 +129,20 @@ class Holder:
         if self._cause is not None:
             self._over(None, None, None)
             return
-        place = self._door.open()
+        self._place = self._door.open()
+        trouble = self._begin()
+        if trouble is not None:
+            self._over(None, None, trouble)
+            return
+        self.emit({"type": "state", "state": "starting", "evidence": "started"})
+        self._look()
+        self.loop.later(LOOK_S, self._regularly)
+        self.loop.run()
+
+    def _begin(self) -> str | None:
+        """Start the delegate and sign for it; return why that can't be."""
+        self._starts += 1
+        self._said_at = self._errors()
         try:
             module, _, name = ENGINES[str(self.launch["engine"])].partition(":")
             made = getattr(importlib.import_module(f"{__package__}.transports.{module}"), name)
@@ -127,14 +150,13 @@ class Holder:
             self._engine = engine
             engine.start()
         except (EngineError, ImportError, KeyError) as error:
-            self._over(None, None, str(error))
-            return
+            return str(error)
         delegate = _identity(engine.pid) if engine.pid is not None else None
         record = {
             "attempt": self.launch["attempt"],
             "holder": self._me,
             "delegate": delegate,
-            "socket": place,
+            "socket": self._place,
             "token": self.launch["token"],
             "at": time.time(),
         }
@@ -142,12 +164,40 @@ class Holder:
             write_json(os.fsencode(self.folder), "holder.json", record)
         except OSError as error:
             self._kill()
-            self._over(None, None, f"the session's folder can't be written: {error.strerror}")
+            return f"the session's folder can't be written: {error.strerror}"
+        return None
+
+    def _errors(self) -> int:
+        try:
+            return os.stat(os.path.join(self.folder, "err.log")).st_size
+        except OSError:
+            return 0
+
+    def _was_kept_out(self, code: int | None) -> bool:
+        """Whether another start of the program kept this one from starting: nothing was given to it, or begun by it."""
+        words = self.launch.get("contended") or ()
+        given = bool(self._left) or self._busy is not None
+        if not words or not code or given or self.state != "starting" or self._cause or self._starts >= STARTS:
+            return False
+        try:
+            with open(os.path.join(self.folder, "err.log"), "rb") as file:
+                file.seek(self._said_at)
+                said = file.read(LAST_WORDS).decode("utf-8", "replace").lower()
+        except OSError:
+            return False
+        return any(str(word) in said for word in words)
+
+    def _begin_again(self) -> None:
+        if self._cause is not None or self.loop.stopped:
+            self._over(None, None, None)
             return
-        self.emit({"type": "state", "state": "starting", "evidence": "started"})
-        self._look()
-        self.loop.later(LOOK_S, self._regularly)
-        self.loop.run()
+        text = f"another start of its program held what it needs: start {self._starts + 1} of {STARTS}"
+        self.emit({"type": "notice", "text": text})
+        trouble = self._begin()
+        if trouble is not None:
+            self._over(None, None, trouble)
+            return
+        self.emit({"type": "state", "state": "starting", "evidence": "started again"})
 
     def _wait(self) -> None:
         """Wait until the program may be started; being told to end ends it."""
@@ -188,9 +238,15 @@ class Holder:
             self._end_left(pid)
 
     def gone(self, code: int | None, signal: int | None) -> None:
-        """End what the delegate left behind, say how it ended, and leave."""
+        """End what the delegate left behind, say how it ended, and leave; one that could not start is started again."""
         self._kill()
-        self._over(code, signal, None)
+        if not self._was_kept_out(code):
+            self._over(code, signal, None)
+            return
+        leave = getattr(self._engine, "leave", None)
+        if leave is not None:
+            leave()
+        self.loop.later(PAUSE_S * (self._starts + os.getpid() % 16 / 16), self._begin_again)
 
     def _over(self, code: int | None, signal: int | None, error: str | None) -> None:
         if self.loop.stopped:

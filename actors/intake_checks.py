@@ -90,7 +90,8 @@ def check_verb(request: JobRequest, lane: Lane, registry: Registry) -> Refused |
         other = registry.get(name)
         if not isinstance(other, Refused) and request.verb in other.verbs:
             able.append(name)
-    example = next((name for name in able if name != "acp"), None)  # acp alone is no lane: it needs a command
+    # Rather a plan's than one that costs cash; acp alone is no lane: it needs a command.
+    example = next((name for name in ("codex", *able) if name in able and name != "acp"), None)
     return Refused(
         code=RefusalCode.VERB_UNSUPPORTED,
         message=f"the lane {lane.name} can't honour {request.verb.value}; lanes that can: {', '.join(able) or 'none'}",

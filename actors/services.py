@@ -32,7 +32,7 @@ from .vigil import Vigil
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Services:
-    """One tree's services. Threads of its own: clock, pump, notices."""
+    """One tree's services. Threads of its own: clock and pump."""
 
     home: Home
     clock: Clock

@@ -260,7 +260,8 @@ class Session(Actor):
             return
         attempt = self.record.attempt
         signed = self._holding.find(self.record, fresh=self._fresh)
-        if signed is not None and self.record.holder != signed.holder:
+        here = (self.record.holder, self.record.delegate)
+        if signed is not None and here != (signed.holder, signed.delegate):
             held = SessionHeld(
                 session_id=self.record.session_id, attempt=attempt, holder=signed.holder, delegate=signed.delegate
             )

@@ -46,6 +46,8 @@ class Holding:
         self._folder = folder
         self._handle = handle
         self.known: HolderRecord | None = None
+        self._mark: tuple[int, int] | None = None
+        """Which ``holder.json`` that was read from."""
         self._asked_at = services.clock.now().mono
 
     def launch(self, record: SessionRecord) -> None:
@@ -73,9 +75,17 @@ class Holding:
         self.known, self._asked_at = None, self._services.clock.now().mono
 
     def find(self, record: SessionRecord, *, fresh: bool) -> HolderRecord | None:
-        """Return the holder if it has signed since the last look. One of an earlier supervisor is not ``fresh``."""
-        if self.known is not None:
+        """Return the holder if it has signed since the last look. One of an earlier supervisor is not ``fresh``.
+
+        It signs once more where it had to start its program again.
+        """
+        mark = self._folder.holder_mark()
+        if self.known is not None and (mark is None or mark == self._mark):
             return None
+        self._mark = mark
+        if self.known is not None:
+            self.known = self._folder.read_holder(record.attempt) or self.known
+            return self.known
         self.known = self._folder.read_holder(record.attempt)
         lane = self._services.lane(record.lane)
         if self.known is not None and not fresh and lane is not None:

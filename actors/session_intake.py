@@ -314,6 +314,7 @@ def write_launch(  # noqa: PLR0913 - by name
         "umask": umask,
         "engine": launch.engine,
         "options": dict(launch.options),
+        "contended": list(launch.contended),
         "first": first,
         "socket": road.door(home, session_id),
         "plain": road.plain,

@@ -91,7 +91,7 @@ def _markdown(group: Mapping[str, Any], findings: list[Finding], texts: list[byt
     head = [
         f"# {group['group_id']}",
         "",
-        f"{counts['total']} members: {said}" + (f", {live} not ended yet" * (live > 0)),
+        f"{counts['total']} member{'s' * (counts['total'] != 1)}: {said}" + (f", {live} not ended yet" * (live > 0)),
     ]
     head += ["", "| # | member | state | lane | model |", "| --- | --- | --- | --- | --- |"]
     for number, one in enumerate(findings, 1):

@@ -87,7 +87,26 @@ def _models(context: click.Context) -> Iterable[str]:
 def _hosts(_context: click.Context) -> Iterable[str]:
     from ..lanes.parity.hosts import HOST_TOOLS  # noqa: PLC0415 - as above
 
-    return HOST_TOOLS
+    return (*HOST_TOOLS, "all")
+
+
+def _settings(_context: click.Context) -> Iterable[str]:
+    from ..state.settings_table import SETTINGS  # noqa: PLC0415 - as above
+
+    return SETTINGS
+
+
+def _verbs(context: click.Context) -> Iterable[str]:
+    from .commands.bg import VERBS  # noqa: PLC0415 - as above
+
+    return () if context.params.get("words") else VERBS
+
+
+def _topics(context: click.Context) -> Iterable[str]:
+    from .commands.topics import TOPICS  # noqa: PLC0415 - as above
+    from .table import COMMANDS  # noqa: PLC0415 - as above
+
+    return () if context.params.get("words") else (*COMMANDS, *TOPICS)
 
 
 def _root(context: click.Context) -> str:
@@ -116,5 +135,8 @@ _WORDS: Mapping[str, Callable[[click.Context], Iterable[str]]] = {
     "lane": _lanes,
     "model": _models,
     "host": _hosts,
+    "setting": _settings,
+    "verb": _verbs,
+    "topic": _topics,
 }
 """Kind → what there is of it."""

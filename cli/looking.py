@@ -11,6 +11,9 @@ from .reach import Reach
 
 Job = dict[str, Any]
 
+_LABELS = 200
+"""So many of the newest jobs are looked at for a label that was meant."""
+
 
 def newest(reach: Reach, *, state: str | None, limit: int) -> tuple[list[Job], int]:
     """Return the newest jobs and how many were left out. ``limit`` 0 is no limit."""
@@ -29,6 +32,18 @@ def newest_and_loops(reach: Reach, *, state: str | None, limit: int) -> tuple[li
 
 def named(reach: Reach, tokens: tuple[str, ...]) -> list[Job]:
     """Return the jobs that ids, prefixes or labels name. Raises CliError for one that is unknown or ambiguous."""
+    try:
+        return _named(reach, tokens)
+    except CliError as error:
+        if error.code != "no_such_job" or len(tokens) != 1:
+            raise
+        from .spelling import suggesting  # noqa: PLC0415 - only on the way to an error
+
+        labels = [str(job["label"]) for job in newest(reach, state=None, limit=_LABELS)[0] if job.get("label")]
+        raise suggesting(error, tokens[0], labels) from None
+
+
+def _named(reach: Reach, tokens: tuple[str, ...]) -> list[Job]:
     for token in tokens:
         if kind_of(token) == "loop":
             raise CliError("no_such_job", f"{token[:60]} is a loop, not a job", f"osrc loop status {token[:60]}")

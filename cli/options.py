@@ -77,7 +77,7 @@ class Live(click.types.StringParamType):
     """A word as it is typed, which the shell completes from what is alive here (``completing.py``)."""
 
     def __init__(self, kind: str) -> None:
-        """``kind``: job, group, session, lane, model or host; ``file`` and ``dir`` are the shell's own."""
+        """``kind``: one of ``completing.py``'s; ``file`` and ``dir`` are the shell's own."""
         self.kind = kind
 
     def shell_complete(
@@ -110,6 +110,9 @@ _KINDS = {
     "[LOOP]": "loop",
     "HOST": "host",
     "[HOST]...": "host",
+    "KEY": "setting",
+    "[VERB] TASK": "verb",
+    "[COMMAND | TOPIC]": "topic",
     "DIR": "dir",
     "[DIR]": "dir",
     "F": "file",
@@ -141,7 +144,7 @@ def _complete(parameters: list[click.Parameter]) -> None:
             continue
         shown = parameter.metavar
         kind = _KINDS.get(shown or "")
-        if parameter.name == "trust_lane":
+        if parameter.name in {"trust_lane", "provider"}:
             kind = "lane"
         elif kind is None and (shown.startswith("[NAME]") if shown else parameter.name == "name"):
             kind = "session"

@@ -14,6 +14,8 @@ Session = dict[str, Any]
 
 _CONTROLLERS = ("OSRC_CONTROLLER_ID", "CLAUDE_CODE_SESSION_ID", "CODEX_THREAD_ID")
 _LIVE_ENDS = frozenset({"exited", "lost"})
+_NAMES = 200
+"""So many of the newest sessions are looked at for a name that was meant."""
 
 
 def captain(environ: Mapping[str, str]) -> str:
@@ -52,6 +54,18 @@ def listed(reach: Reach, limit: int) -> tuple[list[Session], int]:
 
 def named(reach: Reach, token: str) -> Session:
     """Return the session that a name or an id means. Raises CliError for one that is unknown or ambiguous."""
+    try:
+        return _named(reach, token)
+    except CliError as error:
+        if error.code != "no_such_session":
+            raise
+        from .spelling import suggesting  # noqa: PLC0415 - only on the way to an error
+
+        names = [str(one["name"]) for one in listed(reach, _NAMES)[0] if one.get("name")]
+        raise suggesting(error, token, names) from None
+
+
+def _named(reach: Reach, token: str) -> Session:
     reply = reach.ask_running({"kind": "view.sessions", "session": token})
     if reply is not None:
         return dict(reply["sessions"][0])

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 
 import click
 
+from .errors import CliError
+
 
 def nearest(word: str, known: Sequence[str]) -> str | None:
     """Return the one of the known words that was most likely meant, or None.
@@ -25,6 +27,12 @@ def meant(word: str, known: Sequence[str]) -> str:
     """Return `` Did you mean 'x'?``, with the space before it, or nothing."""
     near = nearest(word, known)
     return f" Did you mean {near!r}?" if near else ""
+
+
+def suggesting(error: CliError, token: str, names: Sequence[str]) -> CliError:
+    """Return the refusal of a word that names nothing here, with the nearest of the names that there are."""
+    near = "" if token[:1].isdigit() else meant(token, names)  # an id is no slip of a name
+    return CliError(error.code, f"{error.message}.{near}" if near else error.message, error.hint)
 
 
 def unknown_word(word: str, known: Sequence[str], path: str) -> str:

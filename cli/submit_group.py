@@ -9,7 +9,9 @@ from typing import Any
 
 from ..messages.entity_ids import GROUP
 from ..state.ids import new_job_id
+from .output import say
 from .reach import Reach
+from .render.plan import disclosure
 from .sending import remove_spooled, send_once, spool
 
 
@@ -26,9 +28,21 @@ def submit_group(reach: Reach, request: dict[str, Any], *, dry_run: bool = False
         request |= {"members": [], "members_file": spooled}
     try:
         body = {"kind": "fanout.submit", "request": request, "dry_run": dry_run}
-        return send_once(reach, body, group_id, f"osrc fanout status {group_id}")
+        reply = send_once(reach, body, group_id, f"osrc fanout status {group_id}")
     finally:
         remove_spooled(spooled)
+    _disclose(reach, reply)
+    return reply
+
+
+def _disclose(reach: Reach, reply: dict[str, Any]) -> None:
+    """Say what leaves this machine, once for each that it goes to."""
+    planned = [one["plan"].get("disclosure") for one in reply.get("members") or ()]
+    told: set[str] = set()
+    for lines in reply.get("disclosures") or planned:
+        if lines and lines[0] not in told:
+            told.add(lines[0])
+            say(disclosure({"disclosure": lines}, short=reach.options.quiet))
 
 
 def new_group_id() -> str:

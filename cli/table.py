@@ -88,7 +88,7 @@ COMMANDS: Final[dict[str, Row]] = {
     "lanes": Row("Choose and pay", "lanes", "lanes", "Who can run work here, and what is missing."),
     "consent": Row("Safety", "consent", "consent", "Whether cloud lanes may get work: status, grant, revoke."),
     "posture": Row("Safety", "posture", "posture", "What holds before work is handed on; what is remembered."),
-    "limits": Row("Choose and pay", "limits", "limits", "Lanes that are down, and daily quotas."),
+    "limits": Row("Choose and pay", "limits", "limits", "Lanes that are down, daily quotas, budgets."),
     "tab": Row("Choose and pay", "tab", "tab", "What all runs have spent: cash, plans, tokens."),
     "suggest": Row("Choose and pay", "suggest", "suggest", "Free and cheap models, by the cached catalogue."),
     "estimate": Row("Choose and pay", "estimate", "estimate", "What a task would cost, lane by lane."),

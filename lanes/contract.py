@@ -173,6 +173,9 @@ class SessionLaunch:
     """Written into the session's folder, which ``{job}`` in argv stands for."""
     next_minute: bool = False
     """Whether a conversation may only be taken up in another minute than that in which it was last begun."""
+    contended: tuple[str, ...] = ()
+    """What its program says, in small letters, where another start of it held what it needs: nothing was begun, and it
+    is started again."""
     notices: tuple[str, ...] = ()
     billing: Billing | None = None
     model: str | None = None

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from ..messages.refusals import RefusalCode, Refused
 from ..messages.vocabulary import Effort
-from .contract import ProbeFacts, Readiness, ReadinessLevel, Task
+from .contract import Host, ProbeFacts, Readiness, ReadinessLevel, Task
 
 ARGV_PROMPT_LIMIT = 16 * 1024
 """Bytes of a prompt that may ride in a command line; beyond it, stdin or a private file."""
@@ -82,6 +82,15 @@ def missing_program(program: str, install: str) -> Refused:
         message=f"The program {program} was not found on PATH.",
         hint=install,
     )
+
+
+def program_and_prompt(task: Task, host: Host, binary: str, install: str) -> tuple[str, bytes] | Refused:
+    """Return where a lane's program is and the prompt as it reads it, or why it can't be started with that."""
+    program = host.executables.get(binary)
+    if program is None:
+        return missing_program(binary, install)
+    prompt = prompt_bytes(task.prompt)
+    return prompt if isinstance(prompt, Refused) else (program, prompt)
 
 
 def version_of(output: bytes | None) -> str | None:

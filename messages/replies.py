@@ -134,6 +134,8 @@ class GroupIsAccepted(Observation):
 
     kind: Literal["group_accepted"] = "group_accepted"
     group: GroupObject
+    disclosures: tuple[tuple[str, ...], ...] = ()
+    """What a person is told before work leaves this machine: as a job's plan has it, once for each that it goes to."""
 
 
 class GroupPlanned(Observation):

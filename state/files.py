@@ -90,6 +90,17 @@ def write_private(path: str | os.PathLike[str], data: bytes, *, fsync: bool = Fa
         raise from_os_error(error, target) from error
 
 
+def place_private(path: Path, data: bytes, *, executable: bool = False, files: Files = FILES) -> None:
+    """Write a private file in folders of its own (0700); one to be run, too. Raises StateError."""
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise from_os_error(error, path.parent, "create") from error
+    write_private(path, data, files=files)
+    if executable:
+        path.chmod(0o700)
+
+
 def create_private(path: str | os.PathLike[str], data: bytes, *, files: Files = FILES) -> bool:
     """Create ``path`` with ``data`` unless it exists: True when this call created it, whoever else tried.
 

@@ -13,6 +13,10 @@
     watch.json     where the watchdog stands                                (supervisor)
     exit.json      how the delegate ended                                   (shim, by rename)
 
+Beside these, where there is a reason: ``gate.json`` (``recheck.py``), ``check*`` (``job_check.py``), ``guard.json``,
+``tree.before`` and ``changes.txt`` (``job_guard.py``), ``attempts/``, ``next.<n>/`` and ``ready.<n>/``
+(``attempts.py``), and what the lane's plan gives the delegate.
+
 Order that loses nothing: folder, prompt and ``draft.json``, then the journal's commit, then ``draft.json``
 becomes ``meta.json``. A folder without ``meta.json`` was never promised to anyone, so that a rebuild
 neither runs nor removes it. ``meta.json`` and ``end.json`` together are the second copy of the record.
@@ -36,7 +40,7 @@ from pydantic import ValidationError
 
 from ..messages.job import ExitStatus, Identity, JobRecord
 from .errors import StateError, from_os_error, printable
-from .files import FILES, Files, create_private, read_private, set_aside, write_private
+from .files import FILES, Files, create_private, place_private, read_private, set_aside, write_private
 from .home import Home
 
 META = "meta.json"
@@ -137,14 +141,7 @@ class JobFolder:
 
     def place(self, name: str, data: bytes, *, executable: bool = False) -> None:
         """Write a file that the delegate is given, in folders of its own (0700). Raises StateError."""
-        path = self.path / name
-        try:
-            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        except OSError as error:
-            raise from_os_error(error, path.parent, "create") from error
-        write_private(path, data, files=self.files)
-        if executable:
-            path.chmod(0o700)
+        place_private(self.path / name, data, executable=executable, files=self.files)
 
     def empty(self, name: str) -> None:
         """Leave nothing in a file, if there is one; that it can't be done is no trouble of the job's."""
@@ -154,7 +151,7 @@ class JobFolder:
     def discard(self, name: str) -> None:
         """Remove a file that is not wanted any longer; that it can't be removed is no trouble of the job's."""
         with contextlib.suppress(OSError):
-            (self.path / name).unlink()
+            os.unlink(self._at(name))  # noqa: PTH108 - hot path
 
     def write_json(self, name: str, value: Mapping[str, Any]) -> None:
         """Replace one JSON file whole."""

@@ -6,6 +6,10 @@
     holder.json      who holds it, at which socket, with which token          (holder)
     inbox/<n>.json   what the delegate is given, in order                     (supervisor)
     events.jsonl     all that was seen and done                               (holder)
+    screen           what its terminal showed last                            (holder)
+    err.log          the program's stderr                                     (delegate)
+    join.json        what another holder has to know, without secrets (tmux)  (supervisor)
+    plan.json        the plan that it was started by                          (supervisor)
     exit.json        how it ended                                             (holder)
     holder.log       what a holder complained of that was not forked          (holder)
     read.json        how far the supervisor has read the events               (supervisor)
@@ -29,7 +33,7 @@ from pydantic import ValidationError
 from ..messages.job import Identity
 from ..messages.session import SessionRecord
 from .errors import StateError, from_os_error
-from .files import FILES, create_private, read_private, write_private
+from .files import FILES, create_private, place_private, read_private, write_private
 from .home import Home
 
 META = "meta.json"
@@ -90,15 +94,8 @@ class SessionFolder:
         shutil.rmtree(self.path, ignore_errors=True)
 
     def place(self, name: str, data: bytes, *, executable: bool = False) -> None:
-        """Write a file that the delegate is given, in folders of its own (0700)."""
-        path = self.path / name
-        try:
-            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        except OSError as error:
-            raise from_os_error(error, path.parent, "create") from error
-        write_private(path, data)
-        if executable:
-            path.chmod(0o700)
+        """Write a file that the delegate is given, in folders of its own (0700). Raises StateError."""
+        place_private(self.path / name, data, executable=executable)
 
     def write_json(self, name: str, value: Mapping[str, Any]) -> None:
         """Replace one JSON file whole."""
@@ -179,6 +176,14 @@ class SessionFolder:
     def read_claim(self, attempt: int) -> Identity | None:
         """Return who took an attempt, if that is legible."""
         return _identity(self.read_json(f"claim.{attempt}"))
+
+    def holder_mark(self) -> tuple[int, int] | None:
+        """Return what another ``holder.json`` has otherwise; None while there is none."""
+        try:
+            found = (self.path / HOLDER).stat()
+        except OSError:
+            return None
+        return found.st_ino, found.st_mtime_ns
 
     def read_holder(self, attempt: int) -> HolderRecord | None:
         """Return who holds this attempt."""

@@ -89,6 +89,10 @@ class PipedEngine:
         """Close its stdin, behind what is still to be written."""
         self._child.write(b"", self._child.close_stdin)
 
+    def leave(self) -> None:
+        """Let go of a delegate that has ended, before another is started in its place."""
+        self._child.close_stdin()
+
     def _listen(self) -> None:
         """Look at what came on stderr, as long as a turn runs."""
         for line in self._log.split(self._log_piece()):

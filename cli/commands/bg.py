@@ -16,7 +16,7 @@ from ..submit import Reply, job_request, submit
 from ..task import read_task
 from ..unwatched import supervise
 
-_VERBS = ("run", "explore", "research", "edit", "yolo")
+VERBS = ("run", "explore", "research", "edit", "yolo")
 
 
 @click.command(cls=Command)
@@ -35,9 +35,19 @@ def bg(options: Globals, /, words: tuple[str, ...], **flags: Any) -> int:  # noq
     """
     verb = "run"
     named = words[0].lower() if words else ""
-    if named in _VERBS and (words[0] == named or len(words) > 1 or flags["task_file"] is not None):
+    if named in VERBS and (words[0] == named or len(words) > 1 or flags["task_file"] is not None):
         verb, words = named, words[1:]
+    elif len(words) == 2:
+        _no_verb(words[0])
     return detach(options, verb, words, flags)
+
+
+def _no_verb(word: str) -> None:
+    """Refuse a word that was most likely meant for a verb."""
+    from ..spelling import meant  # noqa: PLC0415 - only on the way to an error
+
+    if near := meant(word, VERBS):
+        raise click.UsageError(f"There is no verb {word[:40]!r}.{near}")
 
 
 def detach(options: Globals, verb: str, words: tuple[str, ...], flags: dict[str, Any]) -> int:

@@ -13,6 +13,8 @@ _WHERE = {
     "fish": "osrc completion fish | source    # in ~/.config/fish/config.fish",
 }
 
+_EVERY_COMMA, _FIRST_COMMA = 'string split "," $completion', 'string split --max 1 "," $completion'
+"""Click's script for fish (8.5) splits a line at every comma: a description would end at its first."""
 
 _HELP = """Print the completion script for bash, zsh or fish.
 
@@ -39,4 +41,4 @@ def completion(_options: Globals, shell: str) -> None:
     for name in ("osrc", "outsourcerer"):
         maker = kind(cli, {}, name, "_OSRC_COMPLETE")
         # The base class's: bash's own would start a bash, only to warn of an old one.
-        answer(ShellComplete.source(maker))
+        answer(ShellComplete.source(maker).replace(_EVERY_COMMA, _FIRST_COMMA))

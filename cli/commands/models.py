@@ -23,6 +23,7 @@ from ..output import answer, answer_json, say
 from ..place import full_home
 from ..render.lines import age
 from ..render.table import columns
+from ..spelling import meant
 
 LISTED = 40
 """Rows of the catalogue that are shown of those that match."""
@@ -69,6 +70,8 @@ def models(options: Globals, word: str | None, refresh: bool) -> int:
         answer_json({"models": shown, "catalogue": catalogue, "live": live, "problems": problems})
     else:
         _print(shown, len(listing), book.fetched_at())
+        if word is not None and not shown:
+            say(f"no word that is known here holds {word[:40]!r}.{meant(word, [row['word'] for row in rows])}")
         for one in lists.values():
             since = age(max(0.0, time.time() - one.fetched_at))
             say(f"{one.program}'s own list: {len(one.models)} models, asked {since} ago")

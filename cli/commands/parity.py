@@ -12,6 +12,7 @@ from ..in_delegate import refuse_delegate
 from ..options import Command, Globals
 from ..output import answer, answer_json, say
 from ..place import full_home
+from ..spelling import meant
 
 if TYPE_CHECKING:
     from ...actors.parity import Found
@@ -60,7 +61,8 @@ def _words(command: str, given: tuple[str, ...]) -> tuple[str, ...]:
     ]
     unknown = next((word for word in named if word not in HOST_TOOLS and word != _EVERY), None)
     if unknown is not None:
-        raise click.UsageError(f"There is no host {unknown[:40]!r}; there are {', '.join(HOST_TOOLS)}.")
+        near = meant(unknown, (*HOST_TOOLS, _EVERY))
+        raise click.UsageError(f"There is no host {unknown[:40]!r}; there are {', '.join(HOST_TOOLS)}.{near}")
     return () if _EVERY in named else tuple(dict.fromkeys(named))
 
 

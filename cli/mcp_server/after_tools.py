@@ -16,7 +16,7 @@ from ..submit import word_of
 from .asking import POLL_S, Telling, ask, bound
 from .bounds import UNTRUSTED, event_rows
 from .desk import Desk, until
-from .job_tools import READS, STARTS, Effort, Lane, Model, accepted
+from .job_tools import READS, STARTS, Effort, Lane, Model, accepted, group_taken
 
 NOTES = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
 
@@ -42,10 +42,7 @@ def _again(server: MCPServer, desk: Desk) -> None:
         Returns the new job's or fan-out's id at once. To go on with its conversation instead: delegate with continues.
         """
         reply = await ask(desk.retry, job, {"model": model, "lane": lane, "effort": effort, "label": label})
-        if "group" in reply:
-            group = reply["group"]
-            return {"group_id": group["group_id"], "summary": group.get("summary"), "next": "wait for it, then result"}
-        return accepted(reply)
+        return group_taken(reply) if "group" in reply else accepted(reply)
 
     @server.tool(annotations=NOTES)
     async def outcome(

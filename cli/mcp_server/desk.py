@@ -155,12 +155,12 @@ class Desk:
     def fan_out(
         self, verb: str, tasks: Sequence[str | dict[str, Any]], given: dict[str, Any], most: int | None
     ) -> dict[str, Any]:
-        """Submit a group of jobs; return it."""
+        """Submit a group of jobs; return ``group_accepted``."""
         common = job_request(self.options, verb, "", flags(given))
         del common["task"]
         request = {"common": common, "members": members(tasks, given), "refused": [], "most": most}
         with self.reach() as reach:
-            return dict(submit_group(reach, {**request, "skip_refused": False})["group"])
+            return submit_group(reach, {**request, "skip_refused": False})
 
     def jobs(self, ids: Sequence[str]) -> list[Job]:
         """Return the jobs that ids, prefixes or labels name."""

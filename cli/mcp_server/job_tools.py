@@ -132,8 +132,7 @@ def _starting(server: MCPServer, desk: Desk) -> None:
         wait, status, result and cancel take the group's id.
         """
         given = {"model": model, "lane": lane, "effort": effort, "cwd": cwd, "worktree": worktree, "label": label}
-        group = await ask(desk.fan_out, verb, tasks, given | {"timeout": timeout_s}, max_at_once)
-        return {"group_id": group["group_id"], "summary": group.get("summary"), "next": "wait for it, then result"}
+        return group_taken(await ask(desk.fan_out, verb, tasks, given | {"timeout": timeout_s}, max_at_once))
 
 
 def _looking(server: MCPServer, desk: Desk) -> None:
@@ -281,6 +280,13 @@ def accepted(reply: Mapping[str, Any]) -> dict[str, Any]:
     """Return what a host is told of a job that was taken."""
     job_id, plan = str(reply["job_id"]), plan_row(reply.get("plan") or {})
     return {"job_id": job_id, "plan": plan, "result_uri": _uri(job_id), "next": "wait for it, then result"}
+
+
+def group_taken(reply: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a host is told of a group that was taken."""
+    group, leaves = reply["group"], list(reply.get("disclosures") or ())
+    row = {"group_id": group["group_id"], "summary": group.get("summary"), "next": "wait for it, then result"}
+    return row | ({"disclosures": leaves} if leaves else {})
 
 
 def errand_result(errand: Errand) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from . import after_tools, change_tools, crew_tools, guide, job_tools, look_tool
 from .asking import sentence
 from .desk import Desk
 from .wire import speak
+from .wording import in_parameters
 
 NAMED = 5
 OF_HOSTS = frozenset({"wait_for_previous"})
@@ -42,16 +43,16 @@ class Server(MCPServer[Any]):
         self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None
     ) -> CallToolResult | InputRequiredResult:
         """Call a tool. Raises ToolError with what a host is to read."""
-        for tool in await self.list_tools():
-            if tool.name == name and (words := foreign(name, arguments, tool.input_schema.get("properties", {}))):
-                raise ToolError(words)
+        tools = {tool.name: tool.input_schema.get("properties", {}) for tool in await self.list_tools()}
+        if name in tools and (words := foreign(name, arguments, tools[name])):
+            raise ToolError(words)
         try:
             return await super().call_tool(name, arguments, context)
         except ToolError as error:
             words = sentence_of(name, error.__cause__)
             if words is None:
                 raise
-            raise ToolError(words) from error.__cause__
+            raise ToolError(in_parameters(words, tools.get(name, ()))) from error.__cause__
 
     async def get_prompt(
         self, name: str, arguments: dict[str, Any] | None = None, context: Context[Any, Any] | None = None

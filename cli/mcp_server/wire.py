@@ -6,8 +6,10 @@ The SDK (2.3.0) passes over a line that it can't read; a host whose words hold h
 from __future__ import annotations
 
 import json
-from typing import Any, Self
+import os
+from typing import Any, Self, TextIO
 
+import anyio
 from mcp.server.mcpserver import MCPServer
 from mcp.server.stdio import stdio_server
 from mcp.shared.message import SessionMessage
@@ -23,10 +25,50 @@ HALF = "it holds half a character (a lone surrogate), which is no text"
 
 async def speak(server: MCPServer[Any]) -> None:
     """Serve one host on stdin and stdout, until it closes them."""
-    async with stdio_server() as (read, write):
+    async with stdio_server(stdin=Lines(_host())) as (read, write):
         sayable = Sayable(write)
         lowlevel = server._lowlevel_server  # noqa: SLF001 - its public way makes the streams itself
         await lowlevel.run(Answering(read, sayable), sayable, lowlevel.create_initialization_options())
+
+
+class Lines(anyio.AsyncFile[str]):
+    """A host's lines, as the SDK reads them."""
+
+    async def readline(self) -> str:
+        """Return the next line; at the end an empty one."""
+        return with_an_id(await super().readline())
+
+
+def with_an_id(line: str) -> str:
+    """Return a line; of a request whose id is neither text nor a whole number what can't pass for a notification.
+
+    The SDK would take it for one, and never answer. A notification that bears an id all the same stays one: some
+    hosts write null there.
+
+    >>> with_an_id('{"jsonrpc": "2.0", "id": null, "method": "ping"}')
+    '{"jsonrpc": "2.0", "id": null}'
+    """
+    try:
+        value = json.loads(line)
+    except (ValueError, RecursionError):
+        return line
+    if not isinstance(value, dict) or "id" not in value or not isinstance(value.get("method"), str):
+        return line
+    if type(value["id"]) in {int, str} or value["method"].startswith("notifications/"):
+        return line
+    return json.dumps({"jsonrpc": "2.0", "id": None})
+
+
+def _host() -> TextIO:
+    """Return stdin, with the null device left in its place: what is started here can't read the host's words.
+
+    The SDK does the same where it opens stdin itself.
+    """
+    lines = os.fdopen(os.dup(0), encoding="utf-8", errors="replace", closefd=False)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    return lines
 
 
 class Answering:
@@ -61,8 +103,6 @@ class Answering:
 
     async def __anext__(self) -> SessionMessage:
         """Return the next one."""
-        import anyio  # noqa: PLC0415 - beside its only use
-
         try:
             return await self.receive()
         except anyio.EndOfStream:

@@ -23,7 +23,7 @@ def counts(group: Mapping[str, Any]) -> str:
     parts += [f"{summary['unverified']} of the done unverified"] if summary["unverified"] else []
     parts += [f"{summary['removed']} removed"] if summary["removed"] else []
     parts += [f"{len(group['refused'])} refused"] if group["refused"] else []
-    return f"{summary['total']} members: {', '.join(parts) or 'none'}"
+    return f"{summary['total']} member{'s' * (summary['total'] != 1)}: {', '.join(parts) or 'none'}"
 
 
 def group_table(groups: Sequence[Mapping[str, Any]]) -> list[str]:

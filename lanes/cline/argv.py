@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from ...messages.refusals import RefusalCode, Refused
 from ...messages.vocabulary import Effort, Verb
 from ..contract import Host, Launch, Posture, PrivateFile, Task
-from ..launching import ARGV_PROMPT_LIMIT, NESTING, effort_word, missing_program, prompt_bytes
+from ..launching import ARGV_PROMPT_LIMIT, NESTING, effort_word, program_and_prompt
 
 BINARY = "cline"
 INSTALL = "Install Cline: npm install -g cline, then: cline auth"
@@ -70,12 +70,10 @@ def plan(task: Task, host: Host) -> Launch | Refused:
             message=f"The cline lane can't {task.verb}: Cline runs commands without a sandbox.",
             hint="--lane codex can; or use explore (read-only) or edit here: osrc explore --lane cline ...",
         )
-    program = host.executables.get(BINARY)
-    if program is None:
-        return missing_program(BINARY, INSTALL)
-    prompt = prompt_bytes(task.prompt)
-    if isinstance(prompt, Refused):
-        return prompt
+    ready = program_and_prompt(task, host, BINARY, INSTALL)
+    if isinstance(ready, Refused):
+        return ready
+    program, prompt = ready
     effort, said = effort_word("Cline", task.effort, THINKING)
     notices = [*said]
     argv = [program, "--json", *MODE[task.verb]]

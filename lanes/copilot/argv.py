@@ -12,7 +12,7 @@ from ...messages.refusals import RefusalCode, Refused
 from ...messages.vocabulary import Effort, Verb
 from ..catalog.pools import OWN_PROVIDER
 from ..contract import Host, Launch, Posture, PrivateFile, Task
-from ..launching import NESTING, missing_program, prompt_bytes, resumed
+from ..launching import NESTING, program_and_prompt, resumed
 from .servers import with_servers, without_servers
 
 BINARY = "copilot"
@@ -78,12 +78,10 @@ def plan(task: Task, host: Host) -> Launch | Refused:
             message=f"The copilot lane can't {task.verb}: Copilot has no sandbox that holds all of its tools.",
             hint="--lane codex can; or use explore (read-only) or edit here: osrc explore --lane copilot ...",
         )
-    program = host.executables.get(BINARY)
-    if program is None:
-        return missing_program(BINARY, INSTALL)
-    prompt = prompt_bytes(task.prompt)
-    if isinstance(prompt, Refused):
-        return prompt
+    ready = program_and_prompt(task, host, BINARY, INSTALL)
+    if isinstance(ready, Refused):
+        return ready
+    program, prompt = ready
     closed, opened = without_servers(host, task.servers), with_servers(task.servers)
     if isinstance(closed, Refused):
         return closed

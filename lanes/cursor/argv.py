@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from ...messages.refusals import Refused
 from ...messages.vocabulary import Verb
 from ..contract import Host, Launch, Posture, Task
-from ..launching import ARGV_PROMPT_LIMIT, NESTING, missing_program, prompt_bytes
+from ..launching import ARGV_PROMPT_LIMIT, NESTING, program_and_prompt
 
 BINARY = "cursor-agent"
 INSTALL = "Install the Cursor CLI: https://cursor.com/cli, then: cursor-agent login"
@@ -36,12 +36,10 @@ _MODES: Mapping[Verb, tuple[str, ...]] = {
 
 def plan(task: Task, host: Host) -> Launch | Refused:
     """Return the launch of one headless turn. A prompt too long for a command line goes over stdin."""
-    program = host.executables.get(BINARY)
-    if program is None:
-        return missing_program(BINARY, INSTALL)
-    prompt = prompt_bytes(task.prompt)
-    if isinstance(prompt, Refused):
-        return prompt
+    ready = program_and_prompt(task, host, BINARY, INSTALL)
+    if isinstance(ready, Refused):
+        return ready
+    program, prompt = ready
     argv = [program, "-p", "--output-format", "stream-json", "--trust", *_MODES[task.verb]]
     if task.model:
         argv += ["--model", task.model]

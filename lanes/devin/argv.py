@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from ...messages.refusals import Refused
 from ...messages.vocabulary import Effort, Verb
 from ..contract import Host, Launch, Posture, PrivateFile, Task
-from ..launching import NESTING, missing_program, prompt_bytes
+from ..launching import NESTING, program_and_prompt
 from ..unseen import PROMPT_FILE
 
 BINARY = "devin"
@@ -52,12 +52,10 @@ _WEAK_AT_WORK = "swe-1.7"
 
 def plan(task: Task, host: Host) -> Launch | Refused:
     """Return the launch of one headless turn."""
-    program = host.executables.get(BINARY)
-    if program is None:
-        return missing_program(BINARY, INSTALL)
-    prompt = prompt_bytes(task.prompt)
-    if isinstance(prompt, Refused):
-        return prompt
+    ready = program_and_prompt(task, host, BINARY, INSTALL)
+    if isinstance(ready, Refused):
+        return ready
+    program, prompt = ready
     model, notices = _model(task)
     named = model is not None and model != task.model and task.effort is not None
     if model and host.catalogue and model not in host.catalogue:

@@ -12,7 +12,7 @@ from ...messages.refusals import RefusalCode, Refused
 from ...messages.vocabulary import Effort, Verb
 from ..catalog.pools import OWN_PROVIDER
 from ..contract import Host, Launch, Posture, Task
-from ..launching import NESTING, SERVER_NAME, missing_program, prompt_bytes
+from ..launching import NESTING, SERVER_NAME, program_and_prompt
 from .servers import WANTED, settings, tools
 
 BINARY = "droid"
@@ -63,12 +63,10 @@ def plan(task: Task, host: Host) -> Launch | Refused:
             message=f"The droid lane can't {task.verb}: Droid runs commands without a sandbox.",
             hint="--lane codex can; or use explore (read-only) or edit here: osrc explore --lane droid ...",
         )
-    program = host.executables.get(BINARY)
-    if program is None:
-        return missing_program(BINARY, INSTALL)
-    prompt = prompt_bytes(task.prompt)
-    if isinstance(prompt, Refused):
-        return prompt
+    ready = program_and_prompt(task, host, BINARY, INSTALL)
+    if isinstance(ready, Refused):
+        return ready
+    program, prompt = ready
     if (odd := next((name for name in task.servers if not SERVER_NAME.fullmatch(name)), None)) is not None:
         return Refused(
             code=RefusalCode.BAD_GRANT,

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from ...messages.refusals import RefusalCode, Refused
 from ...messages.vocabulary import Effort, Verb
 from ..contract import Host, Launch, Posture, Task
-from ..launching import NESTING, missing_program, prompt_bytes, resumed
+from ..launching import NESTING, program_and_prompt, resumed
 from .rules import AGENT, config
 
 BINARY = "opencode"
@@ -83,12 +83,10 @@ def plan(task: Task, host: Host) -> Launch | Refused:
             message=f"The opencode lane can't {task.verb}: OpenCode runs commands without a sandbox.",
             hint="--lane codex can; or use explore (read-only) or edit here: osrc explore --lane opencode ...",
         )
-    program = host.executables.get(BINARY)
-    if program is None:
-        return missing_program(BINARY, INSTALL)
-    prompt = prompt_bytes(task.prompt)
-    if isinstance(prompt, Refused):
-        return prompt
+    ready = program_and_prompt(task, host, BINARY, INSTALL)
+    if isinstance(ready, Refused):
+        return ready
+    program, prompt = ready
     agent = AGENT[task.verb]
     if task.verb.read_only:
         agent = host.environment.get(READ_AGENT) or agent

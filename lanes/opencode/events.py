@@ -62,7 +62,7 @@ NOT_STARTED = (
 )
 CONTENDED = ("database is locked", "failed query:")
 """Seen when several start at once in one home, most of all when its database is being made there: it waits for none of
-the locks that opening it needs."""
+the locks that opening it needs. ``opencode acp`` then ends with code 1 before it has answered anything."""
 SILENT_REASONS = frozenset({"tool-calls"})
 
 

@@ -10,6 +10,7 @@ from ..contract import Host, SessionLaunch, SessionTask
 from ..launching import missing_program
 from ..vehicles.acp.session import over_acp
 from .argv import BINARY, CONFIG, INSTALL, MODELS, STRIP, folder_variables, words_of
+from .events import CONTENDED
 from .rules import asking
 
 
@@ -22,4 +23,4 @@ def over(task: SessionTask, host: Host) -> SessionLaunch | Refused:
     model = MODELS.get(task.model, task.model) if task.model is not None else None
     env_set = {CONFIG: rules, "OPENCODE_DISABLE_AUTOUPDATE": "1", **folder_variables(host)}
     launch = over_acp(replace(task, model=model), (program, "acp"), env_set=env_set, env_strip=STRIP)
-    return replace(launch, model=model)
+    return replace(launch, model=model, contended=CONTENDED)

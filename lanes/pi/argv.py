@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from ...messages.refusals import RefusalCode, Refused
 from ...messages.vocabulary import Effort, Verb
 from ..contract import Host, Launch, Posture, Task
-from ..launching import NESTING, effort_word, missing_program, prompt_bytes, resumed
+from ..launching import NESTING, effort_word, program_and_prompt, resumed
 
 BINARY = "pi"
 INSTALL = "Install pi: npm install -g @mariozechner/pi-coding-agent, then run `pi` once and /login, or set a key."
@@ -57,12 +57,10 @@ def plan(task: Task, host: Host) -> Launch | Refused:
             message=f"The pi lane can't {task.verb}: pi runs commands without a sandbox.",
             hint="--lane codex can; or use explore (read-only) or edit here: osrc explore --lane pi ...",
         )
-    program = host.executables.get(BINARY)
-    if program is None:
-        return missing_program(BINARY, INSTALL)
-    prompt = prompt_bytes(task.prompt)
-    if isinstance(prompt, Refused):
-        return prompt
+    ready = program_and_prompt(task, host, BINARY, INSTALL)
+    if isinstance(ready, Refused):
+        return ready
+    program, prompt = ready
     effort, said = effort_word("pi", task.effort, THINKING)
     notices = [*said]
     argv = [program, "-p", "--mode", "json", *resumed(task, RESUME), *_PERMISSIONS[task.verb]]

@@ -12,7 +12,7 @@ from ...messages.refusals import RefusalCode, Refused
 from ...messages.vocabulary import Verb
 from ..catalog.pools import OPENAI_COMPATIBLE_KEY
 from ..contract import Host, Launch, Posture, Task
-from ..launching import NESTING, missing_program, prompt_bytes, resumed
+from ..launching import NESTING, program_and_prompt, resumed
 
 BINARY = "qwen"
 INSTALL = "Install Qwen Code: npm install -g @qwen-code/qwen-code, then run `qwen` once to choose a provider."
@@ -56,12 +56,10 @@ def plan(task: Task, host: Host) -> Launch | Refused:
             message=f"The qwen lane can't {task.verb}: Qwen Code runs commands without a sandbox here.",
             hint=f"--lane codex can; or use explore (read-only) or edit here: osrc explore --lane {BINARY} ...",
         )
-    program = host.executables.get(BINARY)
-    if program is None:
-        return missing_program(BINARY, INSTALL)
-    prompt = prompt_bytes(task.prompt)
-    if isinstance(prompt, Refused):
-        return prompt
+    ready = program_and_prompt(task, host, BINARY, INSTALL)
+    if isinstance(ready, Refused):
+        return ready
+    program, prompt = ready
     argv = [program, "-o", "stream-json", *resumed(task, RESUME)]
     if host.environment.get("OSRC_QWEN_USER_MCP") != "1":
         argv += ["--allowed-mcp-server-names", "__none__"]

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from ...messages.refusals import RefusalCode, Refused
 from ...messages.vocabulary import Verb
 from ..contract import Host, Launch, Posture, Task
-from ..launching import NESTING, missing_program, prompt_bytes
+from ..launching import NESTING, program_and_prompt
 from ..unseen import argument
 
 BINARY = "oz"
@@ -35,12 +35,10 @@ def plan(task: Task, host: Host) -> Launch | Refused:
             message=f"The warp lane can't {task.verb}: Oz runs commands without a sandbox.",
             hint="--lane codex can; or use explore (read-only) or edit here",
         )
-    program = host.executables.get(BINARY)
-    if program is None:
-        return missing_program(BINARY, INSTALL)
-    prompt = prompt_bytes(task.prompt)
-    if isinstance(prompt, Refused):
-        return prompt
+    ready = program_and_prompt(task, host, BINARY, INSTALL)
+    if isinstance(ready, Refused):
+        return ready
+    program, prompt = ready
     said, files = argument(prompt, task.prompt)
     argv = [program, "agent", "run", f"--prompt={said}", "--output-format", "text"]
     if task.model:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from ....messages.refusals import RefusalCode, Refused
 from ....messages.vocabulary import Effort, Verb
 from ...contract import Host, Posture, Task
-from ...launching import missing_program, prompt_bytes
+from ...launching import program_and_prompt
 
 BINARY = "claude"
 INSTALL = "Install Claude Code: npm install -g @anthropic-ai/claude-code, then run `claude` once to sign in."
@@ -61,11 +61,7 @@ def start(task: Task, host: Host, lane: str) -> tuple[str, bytes] | Refused:
             message=f"The {lane} lane can't {task.verb}: Claude Code runs commands without a sandbox.",
             hint=f"--lane codex can; or use explore (read-only) or edit here: osrc explore --lane {lane} ...",
         )
-    program = host.executables.get(BINARY)
-    if program is None:
-        return missing_program(BINARY, INSTALL)
-    prompt = prompt_bytes(task.prompt)
-    return prompt if isinstance(prompt, Refused) else (program, prompt)
+    return program_and_prompt(task, host, BINARY, INSTALL)
 
 
 def servers(host: Host, granted: tuple[str, ...] = ()) -> list[str]:

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from ....messages.refusals import RefusalCode, Refused
 from ....messages.vocabulary import Effort, Verb
 from ...contract import Host, Posture, Task
-from ...launching import missing_program, prompt_bytes
+from ...launching import program_and_prompt
 
 BINARY = "codex"
 INSTALL = "Install Codex: npm install -g @openai/codex, then: codex login"
@@ -43,11 +43,7 @@ def start(task: Task, host: Host, lane: str) -> tuple[str, bytes] | Refused:
     """Return the program and the prompt as it reads it, or why there is no launch."""
     if task.verb not in SANDBOX:
         return Refused(code=RefusalCode.VERB_UNSUPPORTED, message=f"The {lane} lane can't {task.verb}.")
-    program = host.executables.get(BINARY)
-    if program is None:
-        return missing_program(BINARY, INSTALL)
-    prompt = prompt_bytes(task.prompt)
-    return prompt if isinstance(prompt, Refused) else (program, prompt)
+    return program_and_prompt(task, host, BINARY, INSTALL)
 
 
 def command(program: str, task: Task, *, user_config: bool) -> tuple[list[str], list[str], str | None]:

@@ -13,6 +13,7 @@ from outsourcerer.actors.base import Directory, Stop, start
 from outsourcerer.actors.crew_slots import CrewSlots
 from outsourcerer.actors.crews import Crews
 from outsourcerer.actors.feed import Feed
+from outsourcerer.actors.group_desk import disclosures
 from outsourcerer.actors.group_names import GroupSeen, JobMoved, Release, group_actor
 from outsourcerer.actors.journal import Append, Journal
 from outsourcerer.actors.memory_book import MemoryBook, free_memory, measured
@@ -189,3 +190,9 @@ def test_what_jobs_used_is_kept_and_read_with_care(tmp_path):
     assert MemoryBook(home).need("pi") is None
     assert free_memory() > 0
     assert measured([("us", os.getpid()), ("gone", 2**22 + 1)])["us"] > 1 << 20
+
+
+def test_what_leaves_is_told_once_for_each_that_it_goes_to():
+    told = (("to a", "of the first"), (), ("to b", "x"), ("to a", "of another"))
+    drafts = [SimpleNamespace(plan=SimpleNamespace(disclosure=lines)) for lines in told]
+    assert disclosures(drafts) == (("to a", "of the first"), ("to b", "x"))

@@ -81,7 +81,11 @@ REFUSALS = {
     "a file as a folder": ({"cwd": "/etc/passwd"}, RefusalCode.BAD_CWD, "does not exist"),
     "an unknown lane": ({"lane": "nonesuch"}, RefusalCode.UNKNOWN_LANE, "nonesuch"),
     "a verb the lane can't honour": ({"lane": "fake-text", "verb": Verb.EDIT}, RefusalCode.VERB_UNSUPPORTED, "fake"),
-    "what to type instead": ({"lane": "fake-text", "verb": Verb.EDIT}, RefusalCode.VERB_UNSUPPORTED, "--lane cc ..."),
+    "what to type instead": (
+        {"lane": "fake-text", "verb": Verb.EDIT},
+        RefusalCode.VERB_UNSUPPORTED,
+        "--lane codex ...",
+    ),
     "no environment": ({"environment": "A"}, RefusalCode.BAD_REQUEST, "base64"),
     "a delegate": ({"_env": {"OUTSOURCERER_DEPTH": "1"}}, RefusalCode.RECURSION, "delegate already"),
     "a delegate by the older name": ({"_env": {"OSRC_DEPTH": "1"}}, RefusalCode.RECURSION, "delegate already"),

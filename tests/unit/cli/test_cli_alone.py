@@ -112,6 +112,9 @@ def test_completion_scripts(shell: str, tmp_path: Path) -> None:
     if shell == "bash":
         checked = subprocess.run(["bash", "-n"], input=done.stdout, capture_output=True, check=False)
         assert checked.returncode == 0, checked.stderr
+    if shell == "fish":
+        assert text.count('string split --max 1 "," $completion') == 2
+        assert 'string split ","' not in text
 
 
 def test_hot_paths_import_next_to_nothing(gateway: FakeGateway) -> None:

@@ -106,6 +106,9 @@ def test_version(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
         (["fleet", "lst"], "Did you mean 'ls'?"),
         (["heartbeat", "stat"], "Did you mean 'status'?"),
         (["mode", "atuo"], "Did you mean 'auto'?"),
+        (["parity", "codx"], "Did you mean 'codex'?"),
+        (["bg", "edti", "fix it"], "There is no verb 'edti'. Did you mean 'edit'?"),
+        (["bg", "fix", "it"], "The task is one argument"),
         (["tab", "--by", "modl"], "Did you mean 'model'?"),
         (["status", "--state", "runing"], "Did you mean 'running'?"),
         (["--hme", "x", "status"], "'--home'"),
@@ -164,6 +167,18 @@ def test_errors_are_json_too(
     assert set(value["error"]) == {"code", "message", "hint"}
     assert value["error"]["code"] == code
     assert said.err == ""
+
+
+def test_a_label_that_is_nearly_one_is_suggested(gateway: FakeGateway, capsys: pytest.CaptureFixture[str]) -> None:
+    gateway.jobs[job_id(1)] = job(job_id(1), label="notes")
+    for words, meant in ((["result", "notse"], True), (["wait", "noets"], True), (["result", "2031"], False)):
+        assert run(words) == 1
+        assert ("Did you mean 'notes'?" in capsys.readouterr().err) is meant
+
+
+def test_a_word_of_no_model_gets_the_nearest_one(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["models", "opsu"]) == 0
+    assert "no word that is known here holds 'opsu'. Did you mean 'opus'?" in capsys.readouterr().err
 
 
 @pytest.fixture

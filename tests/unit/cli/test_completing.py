@@ -52,6 +52,10 @@ def context(tmp_path):
         ("model", "fast", ["fastest"]),
         ("lane", "opencode", ["opencode"]),
         ("host", "c", ["codex", "cursor", "copilot", "cline"]),
+        ("host", "a", ["antigravity", "all"]),
+        ("setting", "max_j", ["max_jobs"]),
+        ("verb", "e", ["explore", "edit"]),
+        ("topic", "ex", ["explore", "explain", "exit-codes"]),
         ("nothing-of-the-kind", "", []),
     ],
 )
@@ -75,3 +79,5 @@ def test_every_value_that_the_shell_could_complete_is_completed():
     assert {"run", "edit", "bg"} <= kinds["lane"] & kinds["model"]
     assert "import" in kinds["dir"]
     assert "parity" in kinds["host"]
+    assert (kinds["verb"], kinds["topic"]) == ({"bg"}, {"help"})
+    assert set(COMMANDS) == kinds["lane"]  # --provider is everywhere

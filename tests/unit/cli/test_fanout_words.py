@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+from types import SimpleNamespace
 
 import pytest
 from fakes.osrc_process import osrc, shown
+from outsourcerer.cli import submit_group
 from outsourcerer.cli.collecting import collect, file_word
 from outsourcerer.cli.errors import CliError
 from outsourcerer.cli.fanout_sources import members
@@ -137,3 +139,16 @@ def test_the_exit_code_is_that_of_the_gravest(tmp_path, states, code):
     assert exit_code(group(tmp_path, *states)) == code
     refused = [{"label": "bad", "code": "bad_task", "message": "no text"}]
     assert exit_code(group(tmp_path, *states, refused=refused)) == (124 if code == 124 else 1)
+
+
+@pytest.mark.parametrize("quiet", [False, True])
+def test_what_leaves_is_said_once_for_each_that_it_goes_to(quiet, monkeypatch, capsys):
+    reach = SimpleNamespace(options=SimpleNamespace(quiet=quiet), root="/nowhere", channel=lambda: None)
+    claude, codex = ["cloud: claude", "reads: a"], ["cloud: codex", "reads: b"]
+    members = [{"plan": {"disclosure": lines}} for lines in (claude, [], codex, ["cloud: claude", "reads: c"])]
+    for reply in ({"disclosures": [claude, codex]}, {"members": members}, {}):
+        monkeypatch.setattr(submit_group, "send_once", lambda *_, reply=reply: reply)
+        assert submit_group.submit_group(reach, {"members": []}) == reply
+        said = capsys.readouterr().err.splitlines()
+        whole = ["cloud: claude", "  reads: a", "cloud: codex", "  reads: b"]
+        assert said == (whole[:: 2 if quiet else 1] if reply else [])

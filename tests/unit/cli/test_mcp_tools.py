@@ -142,6 +142,9 @@ def test_a_refusal_is_a_sentence_with_what_helps(gateway: FakeGateway) -> None:
     gateway.submit = lambda _body: words
     said = refused("delegate", task="x")
     assert said == "Nobody agreed yet (consent_needed). What helps: osrc consent grant"
+    words |= {"hint": "take --lane local, or: osrc run --lane local ..."}
+    assert refused("delegate", task="x").endswith("What helps: take lane local, or: osrc run --lane local ...")
+    assert "cwd '/no' is not a folder" in refused("delegate", task="x", cwd="/no")
 
 
 @pytest.mark.parametrize("task", ["", "  \n", "$task", "a\0b", "\ud800"])

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from mcp.shared.message import SessionMessage
 from mcp_types import JSONRPCResponse, jsonrpc_message_adapter
-from outsourcerer.cli.mcp_server.wire import Answering, Sayable, reply_to
+from outsourcerer.cli.mcp_server.wire import Answering, Sayable, reply_to, with_an_id
 from pydantic import ValidationError
 
 PARSE, REQUEST, PARAMS, INTERNAL = -32700, -32600, -32602, -32603
@@ -25,7 +25,7 @@ def call(**changes: Any) -> str:
 def answered(line: str) -> tuple[Any, int] | None:
     """Id and code of the answer to a line that the SDK can't read; None where there is none."""
     try:
-        jsonrpc_message_adapter.validate_json(line, by_name=False)
+        jsonrpc_message_adapter.validate_json(with_an_id(line), by_name=False)
     except ValidationError as error:
         reply = reply_to(error)
         return None if reply is None else (reply.id, reply.error.code)
@@ -53,6 +53,8 @@ def answered(line: str) -> tuple[Any, int] | None:
         (call(params={"\ud800": 1}), (1, PARAMS)),
         (call(id="\ud800"), (None, PARAMS)),
         (call(id="x" * 2000, method=7), (None, REQUEST)),
+        *((call(id=odd), (None, REQUEST)) for odd in (None, 1.5, 2.0, True, [1], {"a": 1})),
+        ('{"jsonrpc":"2.0","\\u0069d":null,"method":"ping"}', (None, REQUEST)),
         # Never answered, by the protocol.
         ("", None),
         ("  \n", None),
@@ -77,7 +79,7 @@ _MESSAGES = st.fixed_dictionaries({}, optional=dict.fromkeys(("jsonrpc", "id", "
 @given(st.text(max_size=60) | _VALUES.map(json.dumps) | _MESSAGES.map(json.dumps))
 def test_no_line_can_break_it(line: str) -> None:
     try:
-        jsonrpc_message_adapter.validate_json(line, by_name=False)
+        jsonrpc_message_adapter.validate_json(with_an_id(line), by_name=False)
     except ValidationError as error:
         reply = reply_to(error)
     else:
@@ -85,6 +87,23 @@ def test_no_line_can_break_it(line: str) -> None:
     if reply is not None:
         json.loads(reply.model_dump_json(by_alias=True))
         assert reply.error.message
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        call(),
+        call(id="a"),
+        call(id=10**30),
+        '{"jsonrpc":"2.0","id":null,"method":"notifications/cancelled"}',
+        '{"jsonrpc":"2.0","method":"ping"}',
+        '{"jsonrpc":"2.0","id":null,"result":{}}',
+        "garbage",
+        "",
+    ],
+)
+def test_a_line_whose_id_is_one_or_that_needs_none_stays_as_it_is(line: str) -> None:
+    assert with_an_id(line) == line
 
 
 def test_it_goes_on_after_what_is_no_message() -> None:
