@@ -279,7 +279,7 @@ class Actor(pykka.ThreadingActor):
         """Pykka hook, as the last of its thread: one that was set aside is no more in its successor's way."""
         if not self._down:
             self._down = True
-            self._let_go()
+            self._call_crashed()
         super()._actor_loop_teardown()
 
     def _guarded(self, work: Callable[[], None]) -> None:
@@ -287,10 +287,10 @@ class Actor(pykka.ThreadingActor):
             work()
         except BaseException as error:  # the crash rule: SystemExit in an actor would stop every actor of the process
             log.exception("%s crashed", self.name)
-            self._let_go()
+            self._call_crashed()
             self._go_down(f"{type(error).__name__}: {error}")
 
-    def _let_go(self) -> None:
+    def _call_crashed(self) -> None:
         try:
             self.crashed()
         except BaseException:  # it is down already, and its parent must hear so

@@ -227,7 +227,7 @@ class Dispatcher:
 
     def _live(self) -> tuple[int, int]:
         with Reader(self.services.home.database) as reader:
-            states = [record.get("state") for record in reader.live()]
+            states = reader.live_states()
         queued = states.count(JobState.QUEUED.value)
         return len(states) - queued, queued
 

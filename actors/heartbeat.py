@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -48,6 +49,8 @@ from .vigil import Launched, watches
 
 BREATH_S = 0.2
 """Least time between two looks at the journal: what comes together is looked at together."""
+LOOK_SHARE, LONGEST_BREATH_S = 20.0, 2.0
+"""Looking takes no more than a twentieth of a processor, as long as the pause for that is not too long."""
 BEAT_S = 60.0
 """Longest time between two looks while anything lives, so that a sleep of the machine is noticed."""
 ASLEEP_S = 30.0
@@ -129,6 +132,7 @@ class Heartbeat(Actor):
         self._timer: int | None = None
         self._last: Now | None = None
         self._awake_since = 0.0
+        self._breath_s = BREATH_S
 
     @property
     def _armed(self) -> bool:
@@ -137,6 +141,7 @@ class Heartbeat(Actor):
     def started(self) -> None:
         """Take up what the last supervisor left: alarms, pushes that are owed, whom to wake."""
         services = self.services
+        services.vigil.heard = None
         self._arming = self._first_arming()
         with Reader(services.home.database) as reader:
             self._beat = beat(reader)
@@ -152,7 +157,7 @@ class Heartbeat(Actor):
         self._resume()
         follower = threading.Thread(
             target=_follow,
-            args=(services.feed, self._upto, self._over, lambda: self.handle.tell(_LookDue())),
+            args=(services.feed, self._upto, self._over, lambda: self.handle.tell(_LookDue()), lambda: self._breath_s),
             name="heartbeat",
             daemon=True,
         )
@@ -195,7 +200,7 @@ class Heartbeat(Actor):
     # --- looking
 
     def _look(self) -> None:
-        now = self.services.clock.now()
+        now, began = self.services.clock.now(), time.thread_time()
         if self._last is not None and (now.wall - self._last.wall) - (now.mono - self._last.mono) > ASLEEP_S:
             log.info("the machine slept: soft alarms must hold anew")
             self._awake_since = now.wall
@@ -209,6 +214,7 @@ class Heartbeat(Actor):
         if self._armed:
             self._decide(now)
         self._prune(now.wall)
+        self._breath_s = min(max(BREATH_S, LOOK_SHARE * (time.thread_time() - began)), LONGEST_BREATH_S)
         self._schedule(now)
 
     def _decide(self, now: Now) -> None:
@@ -261,7 +267,9 @@ class Heartbeat(Actor):
         if self._timer is not None:
             self.services.clock.forget(self._timer)
         message = _LookDue(timed=True)
-        self._timer = self.services.clock.later(min(*waits, BEAT_S), self.handle, message) if waits else None
+        least_s = self._breath_s if self._breath_s > BREATH_S else 0.0
+        wait_s = max(min(*waits, BEAT_S), least_s) if waits else 0.0
+        self._timer = self.services.clock.later(wait_s, self.handle, message) if waits else None
 
     def _moment(self, now: Now) -> Moment:
         return Moment(
@@ -295,6 +303,7 @@ class Heartbeat(Actor):
         if self._beat is None:
             self._arm()
         self._take(joined(self._arming, brought))
+        self.services.vigil.heard = brought
 
     def _take(self, taken: Arming) -> None:
         if taken == self._arming:
@@ -307,6 +316,7 @@ class Heartbeat(Actor):
         self._look()
 
     def _asked(self, message: StartHeartbeat | StopHeartbeat | Acknowledge) -> None:
+        self.services.vigil.heard = None
         match message:
             case StartHeartbeat(brought=brought):
                 self._look()  # what happened before is not told, and this is how far before goes
@@ -403,11 +413,13 @@ class Heartbeat(Actor):
         return guarded(sentence, guard=settings.flag("vocab_guard"), aggressive=settings.flag("vocab_guard_aggressive"))
 
 
-def _follow(feed: Feed, seq: int, over: threading.Event, ring: Callable[[], object]) -> None:
+def _follow(
+    feed: Feed, seq: int, over: threading.Event, ring: Callable[[], object], breath_s: Callable[[], float]
+) -> None:
     """Ring whenever the journal has something new, with a breath in between. Runs until it is over."""
     while not over.is_set() and not feed.closed:
         newest = feed.wait(seq, 30.0)
         if newest > seq:
             seq = newest
             ring()
-            over.wait(BREATH_S)
+            over.wait(breath_s())

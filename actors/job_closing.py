@@ -43,6 +43,8 @@ from .tree_work import end_in_background
 
 LEAVING_S = 8.0
 """How long a shim may take to end what its delegate left behind."""
+HINT_S = 0.25
+"""How long the last word of a shim that is gone may be on its way: only then it is looked what is left, all over."""
 SWEEP_GRACE_S = 0.5
 """How long what a delegate left behind has between TERM and KILL."""
 
@@ -194,7 +196,8 @@ class ClosingJob(Actor):
     def _await_the_shim(self) -> None:
         """Let the shim end what the delegate left behind; do it here where it can't, or has not said that it did."""
         waited_s = self.services.clock.now().mono - (self._exit_seen_at or 0.0)
-        if state_of(self.record.shim) is not ProcessState.GONE and waited_s < LEAVING_S:
+        gone = state_of(self.record.shim) is ProcessState.GONE
+        if waited_s < (HINT_S if gone else LEAVING_S):  # one that is gone has said so, and may only not be heard yet
             self._schedule()
         elif not self._sweeping:
             self._sweeping = True

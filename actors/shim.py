@@ -32,7 +32,10 @@ import time
 from collections.abc import Callable, Sequence
 
 LAUNCH_LIMIT = 64 * 1024 * 1024
+PIECE = 1 << 13
+"""Bytes that are read at once: a larger buffer is pages that the system must clear first."""
 PR_SET_CHILD_SUBREAPER = 36
+PR_GET_DUMPABLE = 3
 LEFTOVER_GRACE_S = 0.3
 TERM_GRACE_S = 2.0
 FIRST_PAUSE_S, LONGEST_PAUSE_S, PATIENCE_S = 0.2, 30.0, 3 * 86400.0
@@ -44,21 +47,17 @@ NOFOLLOW, NONBLOCK, BINARY = (getattr(os, name, 0) for name in ("O_NOFOLLOW", "O
 _ENDING = ("SIGINT", "SIGTERM", "SIGHUP", "SIGPIPE", "SIGXFSZ")
 IGNORED = tuple(signal.Signals[name] for name in _ENDING if name in signal.Signals.__members__)
 """What would end a shim before its delegate. No delegate inherits it."""
+_set_signal: Callable[[int, int], object] = getattr(signal.signal, "__wrapped__", signal.signal)
+"""The system call without the enums around it: in a fork, every object that is touched is a page to be copied."""
+_decode = json.JSONDecoder().raw_decode
+_SEP = os.fsencode(os.sep)
 
 
 def main(fifo: str) -> None:
     """Fork a shim for each request until stdin ends."""
     set_signals()
     os.umask(0o077)
-    libc = None
-    if LINUX:
-        try:
-            libc = ctypes.CDLL(None, use_errno=True)
-        except OSError:
-            libc = None
-    boot = boot_id()
-    import fcntl  # noqa: F401, PLC0415  not on Windows; here, so that no fork has to find it
-
+    boot, control = boot_id(), process_control()
     gc.disable()  # collecting in a fork copies every page it touches
     gc.freeze()
     buffer = b""
@@ -77,10 +76,20 @@ def main(fifo: str) -> None:
             if pid == 0:
                 status = 1
                 try:
-                    run_shim(os.fsencode(request["folder"]), request["attempt"], fifo, boot, libc)
+                    run_shim(os.fsencode(request["folder"]), request["attempt"], fifo, boot, control)
                     status = 0
                 finally:
                     os._exit(status)
+
+
+def process_control() -> Callable[..., int] | None:
+    """Return Linux's ``prctl``, ready to be called; None where it can't be had."""
+    if LINUX:
+        with contextlib.suppress(OSError, AttributeError):
+            found: Callable[..., int] = ctypes.CDLL(None, use_errno=True).prctl
+            found(PR_GET_DUMPABLE, 0, 0, 0, 0)  # the first call prepares it: not in each fork again
+            return found
+    return None
 
 
 def set_signals() -> None:
@@ -92,21 +101,21 @@ def set_signals() -> None:
         signal.signal(number, signal.SIG_IGN)
 
 
-def run_shim(folder: bytes, attempt: int, fifo: str, boot: str, libc: ctypes.CDLL | None) -> None:
-    """Be the shim of one attempt."""
+def run_shim(folder: bytes, attempt: int, fifo: str, boot: str, control: Callable[..., int] | None) -> None:
+    """Be the shim of one attempt. ``control`` is ``process_control()``'s."""
     os.setsid()
     devnull = os.open(os.devnull, os.O_RDWR)
     for descriptor in (0, 1, 2):
         os.dup2(devnull, descriptor)
-    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    _set_signal(signal.SIGCHLD, signal.SIG_DFL)
     os.chdir("/")
-    job = os.path.basename(folder).decode("ascii", "replace")
+    job = folder[folder.rfind(b"/") + 1 :].decode("ascii", "replace")
     me = identity(os.getpid(), boot)
     claimed = claim(folder, attempt, me)
     if claimed is None:
         return
-    if libc is not None:
-        libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    if control is not None:
+        control(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     try:
         delegate, report = start_delegate(folder, attempt, me, claimed)
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
@@ -154,13 +163,15 @@ def conclude(
 
 def claim(folder: bytes, attempt: int, me: dict[str, object]) -> int | None:
     """Take the attempt: its open file, or None when somebody has it."""
-    path = os.path.join(folder, b"claim.%d" % attempt)
+    path = b"%b%bclaim.%d" % (folder, _SEP, attempt)
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | BINARY, 0o600)
     except OSError:
         return None
-    with contextlib.suppress(OSError):  # an empty claim is a claim
-        os.write(descriptor, json.dumps(dict(me, by="shim")).encode() + b"\n")
+    try:  # noqa: SIM105  a fork copies every page that is touched: what is cheap elsewhere is not here
+        os.write(descriptor, encoded(dict(me, by="shim")) + b"\n")
+    except OSError:
+        pass  # an empty claim is a claim
     return descriptor
 
 
@@ -169,26 +180,29 @@ def start_delegate(folder: bytes, attempt: int, me: dict[str, object], claimed: 
 
     Returns its pid and a descriptor on which a failed exec is reported.
     """
-    path = os.path.join(folder, b"launch.json")
-    descriptor = os.open(path, os.O_RDWR | os.O_NOFOLLOW)
-    launch = json.loads(read_all(descriptor, close=False))
-    argv = [os.fsencode(item) for item in launch["argv"]]
-    env = {os.fsencode(name): os.fsencode(value) for name, value in launch["env"].items()}
+    descriptor = os.open(folder + b"/launch.json", os.O_RDWR | os.O_NOFOLLOW)
+    text = read_all(descriptor, close=False).decode()
+    launch, end = _decode(text)
+    if end != len(text):
+        raise ValueError("there is more in it than one launch")
+    argv, env, umask = launch["argv"], launch["env"], launch.get("umask")
+    place = str(launch["cwd"]), umask if isinstance(umask, int) else 0o022
     append = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW
-    out = os.open(os.path.join(folder, b"out.log"), append, 0o600)
-    err = os.open(os.path.join(folder, b"err.log"), append, 0o600)
+    out = os.open(folder + b"/out.log", append, 0o600)
+    err = os.open(folder + b"/err.log", append, 0o600)
     stdin = os.open(os.path.join(folder, os.fsencode(launch["stdin"])) if launch["stdin"] else os.devnull, os.O_RDONLY)
     gate_read, gate_write = os.pipe()
     report_read, report_write = os.pipe()
     pid = os.fork()
     if pid == 0:
-        become_delegate(launch, argv, env, (stdin, out, err), (gate_read, gate_write, report_write))
+        become_delegate(argv, env, place, (stdin, out, err), (gate_read, gate_write, report_write))
     for unneeded in (gate_read, report_write, stdin, out, err):
         os.close(unneeded)
     delegate = identity(pid, str(me["boot_id"]))
-    record: dict[str, object] = {"attempt": attempt, "shim": me, "delegate": delegate, "at": time.time()}
+    at = f"{time.time()!r}".encode()
+    named = encoded(me), encoded(delegate)
     try:
-        write_all(claimed, json.dumps(record).encode() + b"\n")
+        write_all(claimed, b'{"attempt": %d, "shim": %b, "delegate": %b, "at": %b}\n' % (attempt, *named, at))
         os.close(claimed)
         os.ftruncate(descriptor, 0)
         os.close(descriptor)
@@ -196,39 +210,38 @@ def start_delegate(folder: bytes, attempt: int, me: dict[str, object], claimed: 
         os.close(gate_write)
         os.waitpid(pid, 0)
         raise
-    with contextlib.suppress(BrokenPipeError):  # it was killed at the gate: its status says so
+    try:  # noqa: SIM105  as in ``claim``
         os.write(gate_write, b"g")
+    except BrokenPipeError:
+        pass  # it was killed at the gate: its status says so
     os.close(gate_write)
     return pid, report_read
 
 
 def become_delegate(
-    launch: dict[str, object],
-    argv: list[bytes],
-    env: dict[bytes, bytes],
+    argv: list[str],
+    env: dict[str, str],
+    place: tuple[str, int],
     streams: tuple[int, int, int],
     pipes: tuple[int, int, int],
 ) -> None:
     """In the child: own session, own folder, default signals; exec when the gate opens. Never returns.
 
-    ``pipes`` are the gate's two ends and where a failure is reported.
+    ``place`` is its folder and its umask; ``streams``, all above 2, are its own; ``pipes`` are the gate's two ends and
+    where a failure is reported.
     """
     gate_read, gate_write, report = pipes
     try:
-        import fcntl  # noqa: PLC0415  not on Windows, where nothing forks
-
         os.setsid()
         for number in IGNORED:
-            signal.signal(number, signal.SIG_DFL)
+            _set_signal(number, signal.SIG_DFL)
         os.close(gate_write)
         if os.read(gate_read, 1) != b"g":
             os._exit(126)
-        os.chdir(os.fsencode(str(launch["cwd"])))
+        os.chdir(place[0])
         for target, source in enumerate(streams):
-            # moved above 2 first, so that a source is never overwritten before its turn
-            os.dup2(fcntl.fcntl(source, fcntl.F_DUPFD_CLOEXEC, 3), target)
-        umask = launch.get("umask")
-        os.umask(umask if isinstance(umask, int) else 0o022)
+            os.dup2(source, target)
+        os.umask(place[1])
         os.execve(argv[0], argv, env)
     except Exception as error:  # noqa: BLE001  whatever it is, nobody else will ever tell it
         os.write(report, describe(error).encode("utf-8", "replace"))
@@ -310,18 +323,18 @@ def session_alive(delegate: int) -> bool:
 
 
 def stat_of(pid: int) -> list[bytes] | None:
-    """Return /proc/PID/stat from the state on: state, ppid, pgrp, session ... start time is [19]."""
+    """Return /proc/PID/stat from the state on: state, ppid, pgrp, session ... start time is [19], [20] the rest."""
     try:
         descriptor = os.open(f"/proc/{pid}/stat", os.O_RDONLY)
     except OSError:
         return None
     try:
-        data = os.read(descriptor, 4096)
+        data = os.read(descriptor, 1024)
     except OSError:
         return None
     finally:
         os.close(descriptor)
-    return data[data.rfind(b")") + 2 :].split()
+    return data[data.rfind(b")") + 2 :].split(None, 20)
 
 
 def boot_id() -> str:
@@ -376,17 +389,33 @@ def try_exit(folder: bytes, record: dict[str, object]) -> bool:
 
 def write_json(folder: bytes, name: str, value: dict[str, object]) -> None:
     """Write whole or not at all: a temporary file, then a rename."""
-    path = os.path.join(folder, name.encode())
-    temporary = os.path.join(folder, b".%s.%d.tmp" % (name.encode(), os.getpid()))
+    path = b"%b%b%b" % (folder, _SEP, name.encode())
+    temporary = b"%b%b.%b.%d.tmp" % (folder, _SEP, name.encode(), os.getpid())
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | BINARY, 0o600)
     try:
-        write_all(descriptor, json.dumps(value).encode())
+        write_all(descriptor, encoded(value))
         os.close(descriptor)
         put(temporary, path)
     except OSError:
         with contextlib.suppress(OSError):
             os.unlink(temporary)
         raise
+
+
+def encoded(value: dict[str, object]) -> bytes:
+    """Return a flat object as JSON: ``json.dumps``, without all that a fork would have to copy for it."""
+    parts = []
+    for name, item in value.items():
+        if item is None:
+            word = "null"
+        elif type(item) is int or type(item) is float:
+            word = repr(item)
+        elif type(item) is str and item.isascii() and item.isprintable() and '"' not in item and "\\" not in item:
+            word = f'"{item}"'
+        else:
+            word = json.dumps(item)
+        parts.append(f'"{name}": {word}')
+    return f"{{{', '.join(parts)}}}".encode()
 
 
 def put(temporary: bytes, path: bytes) -> None:
@@ -418,7 +447,7 @@ def read_all(descriptor: int, *, close: bool = True) -> bytes:
     """Read to the end."""
     parts: list[bytes] = []
     size = 0
-    while part := os.read(descriptor, 1 << 16):
+    while part := os.read(descriptor, PIECE):
         size += len(part)
         if size > LAUNCH_LIMIT:
             break
@@ -434,15 +463,19 @@ def notify(fifo: str, job: str, attempt: int, what: str, survivors: Sequence[int
         descriptor = os.open(fifo, os.O_WRONLY | NONBLOCK)
     except OSError:
         return
-    with contextlib.suppress(OSError):
+    try:  # noqa: SIM105  as in ``claim``
         os.write(descriptor, hint(job, attempt, what, survivors))
+    except OSError:
+        pass  # nobody may be
     os.close(descriptor)
 
 
 def hint(job: str, attempt: int, what: str, survivors: Sequence[int]) -> bytes:
     """Return the line that is said of a step."""
-    said = {"job": job, "attempt": attempt, "what": what, "survivors": list(survivors)[:64]}
-    return json.dumps(said).encode() + b"\n"
+    said: dict[str, object] = {"job": job, "attempt": attempt, "what": what, "survivors": list(survivors)[:64]}
+    if not survivors:
+        del said["survivors"]
+    return encoded(said) + b"\n"
 
 
 def describe(error: Exception) -> str:

@@ -27,6 +27,8 @@ class Vigil:
         self.seen = SeenBook(home.root)
         self.waiting = False
         """Whether somebody is to be woken again later: the supervisor then stays. Set by the heartbeat alone."""
+        self.heard: Arming | None = None
+        """What the last launch brought, while nothing has changed since whom it wakes. Set by the heartbeat alone."""
         self.arming: Arming | None = None
         """Whom to wake, with the key that is never written: outlives a crash of the heartbeat's. Set by it alone."""
         self._directory = directory
@@ -43,7 +45,8 @@ class Vigil:
         except StateError as error:
             log.warning("the heartbeat was not armed: %s", error.refusal.message)
             return
-        self._directory.tell("heartbeat", Launched(brought))
+        if brought != self.heard:  # a thousand jobs of one caller say the same
+            self._directory.tell("heartbeat", Launched(brought))
 
 
 def watches(settings: Settings) -> bool:

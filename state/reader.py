@@ -130,6 +130,10 @@ class Reader:
         """Return every job that has not ended, oldest first."""
         return self._records("ended IS NULL ORDER BY accepted_at, job_id", ())
 
+    def live_states(self) -> list[str]:
+        """Return the state of every job that has not ended, and nothing else of it."""
+        return [str(state) for (state,) in self._rows("SELECT state FROM jobs WHERE ended IS NULL", ())]
+
     def sessions(self, limit: int = 40) -> tuple[list[Record], int]:
         """Return the newest ``limit`` sessions (0: all), and how many were left out."""
         if not self._has_sessions():

@@ -25,7 +25,7 @@ from ..messages.facts import Entry, Fact, GaugesRead, JobAccepted, JobEnded, Job
 from ..messages.group import FanoutEnded, GroupFact
 from ..messages.history import HistoryImported
 from ..messages.job import JobRecord
-from ..messages.loop import LoopEnded, LoopFact, LoopStepBegan, LoopStepEnded
+from ..messages.loop import LoopAccepted, LoopEnded, LoopFact, LoopStepBegan, LoopStepEnded
 from ..messages.session import (
     LimitsObserved,
     SessionEnded,
@@ -124,9 +124,10 @@ class Store:
         return entries
 
     def _is_settled(self, fact: Fact, at: float) -> bool:
-        """Whether a fact says again what has ended.
+        """Whether a fact says again what has ended, or which loop there is.
 
-        An actor that crashed after it had said so, while that waited to be written: its successor judged anew.
+        An actor that crashed after it had said so, while that waited to be written: its successor judged anew. Or a
+        caller that was left without an answer asked again.
         """
         match fact:
             case JobEnded(revises=False):
@@ -137,7 +138,7 @@ class Store:
             case SessionEnded():
                 session = self.session(fact.session_id)
                 return session is not None and session.state.ended
-            case LoopStepBegan() | LoopStepEnded() | LoopEnded():
+            case LoopAccepted() | LoopStepBegan() | LoopStepEnded() | LoopEnded():
                 return loops_store.is_settled(self._db, fact, at)
             case _:
                 return False

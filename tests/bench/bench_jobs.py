@@ -2,8 +2,9 @@
 
     python tests/bench/bench_jobs.py [--jobs 500] [--rounds 3]
 
-500 jobs of ``true``, 16 at a time, every decision on disk, against GNU parallel with a job log and
-task-spooler (where installed) doing the same, in turns in one run. The submissions go over eight
+500 jobs of ``true``, 16 at a time, every decision on disk, against GNU parallel with a job log (alone, and
+with ``--results``, which keeps each job's output in files as we do) and task-spooler (where installed)
+doing the same, in turns in one run, on the file system that is named (``TMPDIR`` chooses it). The submissions go over eight
 connections, as eight callers would send them: a front-end process per job would measure Python's
 start-up 500 times. Then the overhead of one job on a quiet supervisor: from the moment its acceptance
 is answered to the delegate's first instruction.
@@ -21,6 +22,8 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -55,11 +58,12 @@ def ours(home: BenchHome, jobs: int) -> float:
     return time.perf_counter() - began
 
 
-def parallel(jobs: int) -> float:
-    """The same with GNU parallel."""
+def parallel(jobs: int, *, results: bool = False) -> float:
+    """The same with GNU parallel; with ``results`` what each job says is kept in files."""
     with tempfile.TemporaryDirectory() as folder:
         words = "\n".join(map(str, range(jobs)))
-        argv = ["parallel", "--joblog", f"{folder}/log", f"-j{AT_A_TIME}", "true", "#"]
+        kept = ["--results", f"{folder}/results"] if results else []
+        argv = ["parallel", "--joblog", f"{folder}/log", *kept, f"-j{AT_A_TIME}", "true", "#"]
         began = time.perf_counter()
         subprocess.run(argv, input=words, text=True, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         return time.perf_counter() - began
@@ -96,6 +100,17 @@ def overhead(home: BenchHome, runs: int) -> list[float]:
     return seen
 
 
+def file_system(folder: str) -> str:
+    """Return the kind of file system that a folder is on, as far as the system tells."""
+    device = Path(folder).stat().st_dev
+    try:
+        rows = [row.split() for row in Path("/proc/self/mountinfo").read_text().splitlines()]
+    except OSError:
+        return "unknown"
+    kinds = [row[row.index("-") + 1] for row in rows if row[2] == f"{os.major(device)}:{os.minor(device)}"]
+    return kinds[-1] if kinds else "unknown"
+
+
 PARALLEL = "GNU parallel --joblog"
 
 
@@ -105,7 +120,10 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=500)
     parser.add_argument("--rounds", type=int, default=3)
     given = parser.parse_args()
-    rivals = {PARALLEL: parallel} if shutil.which("parallel") else {}
+    rivals: dict[str, Callable[[int], float]] = {}
+    if shutil.which("parallel"):
+        rivals[PARALLEL] = parallel
+        rivals[f"{PARALLEL} --results"] = partial(parallel, results=True)
     if shutil.which("tsp"):
         rivals["task-spooler"] = spooler
     times: dict[str, list[float]] = {"outsourcerer": []} | {name: [] for name in rivals}
@@ -120,7 +138,7 @@ def main() -> int:
     rates = {name: given.jobs / statistics.median(seen) for name, seen in times.items()}
     rate = rates.pop("outsourcerer")
     beside = ", ".join(f"{name} {number(other)} ({number(rate / other)} x)" for name, other in rates.items())
-    what = f"{given.jobs} jobs of `true`, {AT_A_TIME} at a time"
+    what = f"{given.jobs} jobs of `true`, {AT_A_TIME} at a time, on {file_system(tempfile.gettempdir())}"
     fast = show(what, rate, "jobs/s", least=rates.get(PARALLEL), beside=beside)
     at_once = show("a job accepted to its delegate's process", statistics.median(single) * 1000, "ms", most=50)
     return int(not (fast and at_once))

@@ -123,9 +123,11 @@ class Asks:
             limits["seconds"] = chance.choice((30.0, 600.0))
         loop_id = f"loop-{new_job_id(self.machine.wall, chance.randbytes(6))}"
         reply = self.world.loop(loop_id, terms, limits, **common)
-        if reply is None or answer_of(reply) == "unsure":
+        answer = answer_of(reply)
+        if answer == "unsure":
             reply = self.world.loop(loop_id, terms, limits, **common)
-        self.loops.append(Asked(label, answer_of(reply), loop_id))
+            answer = "accepted" if answer_of(reply) == "accepted" else "unsure"  # the first may have been heard
+        self.loops.append(Asked(label, answer, loop_id))
         self._refused(label, reply)
 
     def change_a_loop(self, roll: float) -> bool:

@@ -138,7 +138,8 @@ class World(Calls, Callers):
             if self.running is not None and timeout_s > 0 and not port.answered:
                 self.running.wait(deadline, lambda: port.answered)
             while not port.answered and self.machine.mono < deadline:
-                self.step()
+                with self._outside():
+                    self.step()
                 if self.machine.dead or self.assembly is None:
                     raise Killed
             return real(port, 0.0)
@@ -151,13 +152,10 @@ class World(Calls, Callers):
             self.running.wait(self.machine.mono + seconds)
             return
         self.machine.pass_time(seconds)
-        inside, self.machine.in_supervisor = self.machine.in_supervisor, False
-        try:
+        with self._outside():
             for proc in self.machine.ready():
                 if proc.there and proc.program is not None:
                     self.machine.run(proc)
-        finally:
-            self.machine.in_supervisor = inside
 
     def _stands(self, services: Any) -> bool:
         for _ in range(ENOUGH):
@@ -166,7 +164,8 @@ class World(Calls, Callers):
             root = services.directory.find("root")
             if root is None or not root.alive or self.machine.mono > self._began + 60:
                 return False
-            self.step()
+            with self._outside():
+                self.step()
         return False
 
     # --- the supervisor
@@ -174,6 +173,15 @@ class World(Calls, Callers):
     @contextlib.contextmanager
     def _inside(self) -> Iterator[None]:
         before, self.machine.in_supervisor = self.machine.in_supervisor, True
+        try:
+            yield
+        finally:
+            self.machine.in_supervisor = before
+
+    @contextlib.contextmanager
+    def _outside(self) -> Iterator[None]:
+        """While the supervisor waits: what a program opens then is not the supervisor's."""
+        before, self.machine.in_supervisor = self.machine.in_supervisor, False
         try:
             yield
         finally:

@@ -9,7 +9,7 @@ from fakes.state import facts_of_a_life, record, scratch_home
 from hypothesis import given
 from hypothesis import settings as limits
 from hypothesis import strategies as st
-from outsourcerer.actors.admission import HOUR_S, Admission, Floors, Launches, Room, look_at_room
+from outsourcerer.actors.admission import HOUR_S, PLENTY, Admission, Floors, Launches, Room, look_at_room
 from outsourcerer.messages.facts import JobAccepted
 from outsourcerer.messages.job import Identity
 from outsourcerer.messages.refusals import RefusalCode
@@ -123,6 +123,17 @@ def test_what_others_take_meanwhile_counts_at_once(home, attached):
     assert launches.admit(few, at + 4) is not None
     assert launches.admit(few, at + HOUR_S + 2.5) is None, "they are an hour old too"
     store.close()
+
+
+@pytest.mark.parametrize(("most", "seen"), [(PLENTY + 1, 3), (PLENTY + 10, 1)])
+def test_the_store_is_asked_once_a_second_where_there_is_room_for_all(home, monkeypatch, most, seen):
+    looks = []
+    monkeypatch.setattr(Launches, "_since", lambda self, at, real=Launches._since: looks.append(at) or real(self, at))
+    launches, many = Launches(home), settings(OSRC_LAUNCHES_PER_HOUR=str(most))
+    assert [launches.admit(many, 1000.0 + tenth / 10) for tenth in (0, 5, 9)] == [None] * 3
+    assert len(looks) == seen
+    assert launches.admit(many, 1001.5) is launches.admit(many, 1000.0) is None
+    assert len(looks) == seen + 2, "a second later, and when the clock went back"
 
 
 @given(st.lists(st.floats(0, 3 * HOUR_S), min_size=1, max_size=60), st.integers(1, 8))

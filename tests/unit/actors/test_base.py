@@ -1,7 +1,9 @@
 """One crash rule: told, asked, starting or stopping, whatever is raised. And nobody who asked waits for nothing."""
 
+import importlib
 import threading
 import time
+from types import FunctionType
 
 import pytest
 from fakes.actors import Barrier, eventually, mailbox
@@ -257,6 +259,19 @@ def test_an_idle_actor_set_aside_ends_too(tree):
     handle.set_aside()
     handle.set_aside()
     eventually(lambda: not log[0].is_alive())
+
+
+def test_no_actor_takes_the_place_of_a_part_of_the_crash_rule():
+    """A method of its own that happens to be called like one of the base class would be run at each crash."""
+    assert importlib.import_module("outsourcerer.actors.assembly")
+    own = {name for name, value in vars(Actor).items() if isinstance(value, FunctionType) and name.startswith("_")}
+    own -= {"__init__", "_guarded"}
+    kinds = [Actor]
+    for kind in kinds:
+        kinds += kind.__subclasses__()
+    ours = [kind for kind in kinds if kind.__module__.startswith("outsourcerer.")]
+    assert len(ours) > 10
+    assert {kind.__name__: own & set(vars(kind)) for kind in ours[1:] if own & set(vars(kind))} == {}
 
 
 def test_a_probe_is_answered_between_two_messages(tree):

@@ -20,7 +20,7 @@ from outsourcerer.messages.loop import LoopAccepted, LoopEnded, LoopRecord, Loop
 from outsourcerer.messages.session import SessionAccepted, SessionObserved, SessionRecord, SessionStateChanged
 from outsourcerer.messages.vocabulary import JobState, SessionState
 from outsourcerer.state.alarms_reader import beat, open_alarms
-from outsourcerer.state.heartbeat_file import Arming
+from outsourcerer.state.heartbeat_file import Arming, armed_by
 from outsourcerer.state.heartbeat_view import heartbeat_object
 from outsourcerer.state.reader import Reader
 from outsourcerer.state.settings import Settings
@@ -285,6 +285,27 @@ def test_a_sink_that_fails_is_told_to_the_others_once(bench):
     assert sum('"failed"' in body for *_, body in facts) >= 2
     labels = [name for name, state, _ in bench.pushes if state == "sink"]
     assert sorted(labels) == ["command", "desktop"], "each heard of the other"
+
+
+def test_a_launch_that_says_nothing_new_wakes_no_heartbeat(bench, monkeypatch):
+    vigil, told = bench.services.vigil, []
+    monkeypatch.setattr(
+        vigil._directory, "tell", lambda name, message: told.append(message) or bench.beat.tell(message)
+    )
+    settings = Settings.load({"OSRC_HEARTBEAT_WAKE": "notify"})
+    other = Settings.load({"OSRC_HEARTBEAT_WAKE": "another"})
+
+    def launched(by):
+        vigil.launched(by, {})
+        bench.ask(Acknowledge(()))  # which may change whom it wakes, as far as anybody knows
+        return len([one for one in told if isinstance(one, Launched)])
+
+    assert [launched(settings), launched(other)] == [1, 2]
+    bench.beat.tell(Launched(armed_by(settings, {})))
+    eventually(lambda: vigil.heard == armed_by(settings, {}))
+    vigil.launched(settings, {})
+    assert len([one for one in told if isinstance(one, Launched)]) == 2
+    assert [launched(other), launched(settings)] == [3, 4]
 
 
 def test_stopped_it_wakes_nobody_and_started_not_of_what_was_in_between(bench):

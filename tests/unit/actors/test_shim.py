@@ -54,6 +54,19 @@ def ended(folder):
     return eventually(folder.read_exit)
 
 
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"pid": 7, "started": 12.5, "boot_id": "a-b", "by": "shim"},
+        {"error": 'say "ä"\\\n', "code": None, "signal": -1, "at": 1e-9, "held": True, "survivors": [1, 2]},
+        {"nested": {"a": [None, "b"]}, "empty": ""},
+        {},
+    ],
+)
+def test_its_json_is_json(value):
+    assert shim.encoded(value) == json.dumps(value).encode()
+
+
 # --- exits
 
 

@@ -141,11 +141,11 @@ def test_the_best_answer_is_the_earliest_of_the_best():
 
 
 def test_what_has_ended_is_not_said_again(kept):
-    """An actor that crashed before what it had said was on disk: its successor said the same, or another thing."""
+    """An actor crashed before what it had said was on disk: its successor, or its caller, said it again, or otherwise."""
     with kept(*life()[:3]) as reader:
         before = loop(reader, ONE)
     late = DONE.model_copy(update={"state": "failed", "ended": 9.0})
-    kept(LoopStepEnded(loop_id=ONE, step=late), LoopStepBegan(loop_id=ONE, step=STEP), life()[3]).close()
+    kept(life()[0], LoopStepEnded(loop_id=ONE, step=late), LoopStepBegan(loop_id=ONE, step=STEP), life()[3]).close()
     second = STEP.model_copy(update={"number": 2})
     with kept(life()[3], LoopStepBegan(loop_id=ONE, step=second), *life(TWO)[:1]) as reader:
         after_all = loop(reader, ONE)

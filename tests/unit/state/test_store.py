@@ -251,6 +251,15 @@ def test_what_another_writer_did_meanwhile_is_seen(path, store):
     assert (found.cancel_requested, found.state, found.attempt) == (True, JobState.LAUNCHING, 1)
 
 
+def test_the_states_of_what_lives_are_told_without_its_records(path, store):
+    for number, until in ((1, 1), (2, None), (3, 2)):
+        store.append(facts_of_a_life(number)[:until], NOW)
+    store.commit()
+    with Reader(path) as reader:
+        assert sorted(reader.live_states()) == sorted(row["state"] for row in reader.live())
+        assert len(reader.live_states()) == 2
+
+
 def test_what_was_rolled_back_is_not_known_any_more(store):
     store.append([JobAccepted(job_id=job_id(), record=record())], NOW)
     store.commit()
