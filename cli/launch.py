@@ -224,7 +224,12 @@ def _cause(log: str, before: int) -> str:
             lines = file.read(_LOG_TAIL).decode("utf-8", "replace").splitlines()
     except OSError:
         return ""
-    return next((one_line(line, 300) for line in reversed(lines) if line.strip()), "")
+    return next((one_line(line, 300) for line in reversed(lines) if _says(line)), "")
+
+
+def _says(line: str) -> bool:
+    """Whether a line of the log says something to people: a trace whose end is not there does not."""
+    return bool(line.strip()) and not line[0].isspace() and not line.startswith("Traceback (")
 
 
 def _supervisor_alive(root: str) -> bool:

@@ -34,7 +34,7 @@ class Row:
 
 
 ROWS: Mapping[str, Row] = {
-    "claude": Row(tier=Tier.FRONTIER, programs=("claude",), signs=("~/.claude/.credentials.json", "~/.claude.json")),
+    "claude": Row(tier=Tier.FRONTIER, programs=("claude",), signs=("~/.claude/.credentials.json",)),
     "codex": Row(tier=Tier.FRONTIER, programs=("codex",), signs=("~/.codex/auth.json",)),
     "gemini": Row(
         tier=Tier.MID,

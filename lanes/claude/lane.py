@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from ...messages.vocabulary import Tier
 from .. import credentials, disclosure
@@ -17,7 +18,11 @@ from .argv import plan
 from .session import native
 from .terminal import terminal
 
-CREDENTIALS = ("~/.claude/.credentials.json", "~/.claude.json")
+STARTED = "~/.claude.json"
+"""Claude Code (2.1.332) writes it at its first start, signed in or not; on macOS the sign-in is in the keychain."""
+
+CREDENTIALS = ("~/.claude/.credentials.json", STARTED)
+SIGN_IN = "claude  (and sign in once), or set ANTHROPIC_API_KEY"
 KEYS = ("ANTHROPIC_API_KEY", "CLAUDE_CODE_OAUTH_TOKEN", "ANTHROPIC_AUTH_TOKEN")
 
 
@@ -28,15 +33,24 @@ def parser(_task: Task) -> Parser:
 
 def probe(facts: ProbeFacts) -> Readiness:
     """Judge by the program, its version, and whether a key or a sign-in is there; none of it is opened."""
-    return cli_readiness(
-        facts,
+    found = cli_readiness(
+        replace(facts, credentials=facts.credentials - {STARTED}),
         binary=BINARY,
         install=INSTALL,
-        sign_in="claude  (and sign in once), or set ANTHROPIC_API_KEY",
+        sign_in=SIGN_IN,
         keys=KEYS,
         min_version=MIN_VERSION,
         tested=TESTED_VERSIONS,
         keyless=_cloud(facts.host.environment),
+    )
+    if found.signed_in or STARTED not in facts.credentials:
+        return found
+    found = replace(found, signed_in=None)
+    if found.fix != SIGN_IN:
+        return found
+    known = f"{BINARY} {found.version}" if found.version else BINARY
+    return replace(
+        found, detail=f"{known}; it was started here before, whether it is signed in can't be seen from here"
     )
 
 

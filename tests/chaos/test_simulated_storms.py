@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import errno
 import os
+import random
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,7 +18,7 @@ from fakes import sim_world
 from fakes.chaos_storm import live
 from fakes.lanes import steps
 from fakes.sim_checks import command
-from fakes.sim_machine import KILL
+from fakes.sim_machine import KILL, Machine, Proc
 from outsourcerer.state.groups_reader import group
 from outsourcerer.state.loops_reader import loop
 from outsourcerer.state.store import Reader
@@ -31,6 +33,20 @@ KEPT = (32, 47, 504, 508, 556, 560, 628, 690, 2103, 7219)
 
 def played(*words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, str(RUN), *words], capture_output=True, text=True, check=False, timeout=540)
+
+
+def test_what_a_program_opens_while_the_supervisor_waits_is_not_the_supervisors(tmp_path: Path) -> None:
+    """Else its death would close it, and the program another's file by the same number."""
+    machine, seen = Machine(random.Random(1), tmp_path), []
+
+    def program(_: Proc) -> Iterator[None]:
+        seen.append(machine.in_supervisor)
+        yield
+
+    proc = machine.spawn("shim", program=program)
+    machine.in_supervisor = True
+    machine.run(proc)
+    assert (seen, machine.in_supervisor) == ([False], True)
 
 
 def test_a_slice_of_storms() -> None:

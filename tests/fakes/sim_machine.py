@@ -247,11 +247,15 @@ class Machine:
             self.exit(proc, signal=TERM)
             return
         assert proc.program is not None
+        # The supervisor may wait meanwhile: what this one opens is no file of the supervisor's all the same.
+        inside, self.in_supervisor = self.in_supervisor, False
         try:
             said = next(proc.program)
         except StopIteration:
             self.exit(proc, code=proc.status[1] if proc.status[0] == "code" else 0)
             return
+        finally:
+            self.in_supervisor = inside
         if said == IDLE:
             proc.idle = True
         elif isinstance(said, float):

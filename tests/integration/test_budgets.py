@@ -65,13 +65,15 @@ def test_a_job_is_ended_before_it_passes_its_budget_and_the_day_is_closed(home):
 
 def test_what_a_job_had_used_before_a_new_supervisor_took_it_up_is_no_step(home):
     home.ok("limits", "budget", "0.10/job")
-    go = home.scratch / "go"
-    kept = {"wait_for": str(go), "timeout_s": 120}
-    lane(home.root, "cash", named(), usage(3000), usage(6000), kept, usage(7000), *answers(), kind="metered")
+    step, go = home.scratch / "step", home.scratch / "go"
+    first, kept = ({"wait_for": str(path), "timeout_s": 120} for path in (step, go))
+    lane(home.root, "cash", named(), usage(3000), first, usage(6000), kept, usage(7000), *answers(), kind="metered")
     lane(home.root, "plan", *answers())
     job = home.ok("bg", "--lane", "cash", "--", "spend").strip()
-    log = home.folder(job) / "out.log"
-    until(lambda: log.exists() and log.read_bytes().count(b'"usage"') == 2, "two steps")
+    seen = home.folder(job) / "events.jsonl"
+    until(lambda: seen.exists() and seen.read_bytes().count(b'"usage_reported"') == 1, "a step was seen")
+    step.touch()  # two that are seen together are one that is twice as long
+    until(lambda: seen.read_bytes().count(b'"usage_reported"') == 2, "two steps were seen")
     home.kill_supervisor()
     assert home.osrc("run", "--lane", "plan", "--", "no cash").returncode == 0
     go.touch()

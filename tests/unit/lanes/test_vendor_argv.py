@@ -151,6 +151,18 @@ def test_readiness_from_nothing_to_signed_in() -> None:
     assert readiness("claude", b"2.1.332", CLAUDE_CODE_USE_BEDROCK="1").level == "signed-in"
 
 
+def test_a_claude_that_was_only_started_is_not_called_signed_in() -> None:
+    started, kept = "~/.claude.json", "~/.claude/.credentials.json"
+    unseen = readiness("claude", b"2.1.332", credentials=(started,))
+    assert (unseen.level, unseen.signed_in, unseen.version) == ("installed", None, "2.1.332")
+    assert "can't be seen from here" in unseen.detail
+    assert "sign in" in (unseen.fix or "")
+    assert readiness("claude", b"2.1.332", credentials=(started, kept)).level == "signed-in"
+    assert readiness("claude", b"2.1.332", credentials=(started,), ANTHROPIC_API_KEY="k").signed_in is True
+    assert readiness("claude", b"1.0.3", credentials=(started,)).signed_in is None
+    assert readiness("claude", b"2.1.332").signed_in is False
+
+
 def test_an_old_or_wordless_program_is_only_installed() -> None:
     old = readiness("claude", b"1.0.3 (Claude Code)", ANTHROPIC_API_KEY="k")
     assert (old.level, old.tested) == ("installed", False)
