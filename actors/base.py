@@ -229,7 +229,11 @@ class Actor(pykka.ThreadingActor):
         self.finished()
 
     def crashed(self) -> None:
-        """Let go of what would stand in the way of a successor: after a crash, or once set aside. Must not block."""
+        """Let go of what would stand in the way of a successor: after a crash, or once set aside. Must not block.
+
+        One that was set aside may be called when its successor has long been at work: let go of what is this
+        instance's own, and leave alone whatever both share.
+        """
 
     def finished(self) -> None:
         """End this actor in order, now. What still waits in the mailbox is refused."""

@@ -1,7 +1,8 @@
 """Crashes that are nobody's fault: no room on the disk, no descriptors left, a store that can't be opened for now.
 
 What a job, a session, a group or a loop is given up for is a fault of its own. For what befalls the whole machine its
-actor waits and is started again: what runs goes on meanwhile, and the next look finds what it did.
+actor waits and is started again: what runs goes on meanwhile, and the next look finds what it did. The same holds for
+those who look after them, up to the root: they read the same store as they start.
 """
 
 from __future__ import annotations
@@ -18,6 +19,11 @@ _WORDS = ("StateError:", "OSError:", "sqlite3.OperationalError:", "OperationalEr
 _STARTS = "failed to start: "
 
 
+def is_machine_wide(error: str) -> bool:
+    """Whether a crash is of the kind that befalls the whole machine, however long that lasts."""
+    return error.removeprefix(_STARTS).startswith(_WORDS)
+
+
 @dataclass(slots=True)
 class Excuses:
     """Which children of one supervisor wait for better times. Times are monotonic seconds."""
@@ -27,7 +33,9 @@ class Excuses:
     """Child → when its trouble began, and when it was met last."""
 
     def grant(self, name: str, error: str, now: float) -> bool:
-        """Whether a child that is out of budget is started again all the same, ``PAUSE_S`` later.
+        """Whether a crash costs the child nothing of its budget. To be asked at each crash.
+
+        One that crashes on after ``patience_s`` has no excuse until it stood for ``FORGOTTEN_S``.
 
         >>> excuses = Excuses()
         >>> excuses.grant("job:a", "StateError: the disk is full", 0.0)
@@ -35,14 +43,10 @@ class Excuses:
         >>> excuses.grant("job:a", "ValueError: a fault of its own", 1.0)
         False
         """
-        if not error.removeprefix(_STARTS).startswith(_WORDS):
+        self._troubles = {one: seen for one, seen in self._troubles.items() if now - seen[1] <= FORGOTTEN_S}
+        if not is_machine_wide(error):
             self._troubles.pop(name, None)
             return False
-        began, last = self._troubles.get(name, (now, now))
-        if now - last > FORGOTTEN_S:
-            began = now
+        began, _ = self._troubles.get(name, (now, now))
         self._troubles[name] = (began, now)
-        if now - began <= self.patience_s:
-            return True
-        del self._troubles[name]
-        return False
+        return now - began <= self.patience_s

@@ -142,6 +142,7 @@ class Heartbeat(Actor):
         """Take up what the last supervisor left: alarms, pushes that are owed, whom to wake."""
         services = self.services
         services.vigil.heard = None
+        services.vigil.waiting = False
         self._arming = self._first_arming()
         with Reader(services.home.database) as reader:
             self._beat = beat(reader)
@@ -188,14 +189,14 @@ class Heartbeat(Actor):
     def stopping(self, reason: str) -> None:  # noqa: ARG002 - the same for every reason
         """Begin nothing more. Pushes that are owed stay so."""
         self.crashed()
+        self.services.vigil.waiting = False
         self.services.vigil.seen.close()
         self.finished()
 
     def crashed(self) -> None:
-        """End our threads."""
+        """End our threads. What all share stays: a successor may have set it already."""
         self._over.set()
         self._pushes.close()
-        self.services.vigil.waiting = False
 
     # --- looking
 
@@ -252,6 +253,8 @@ class Heartbeat(Actor):
 
     def _schedule(self, now: Now) -> None:
         """Look again when something is due; and now and then while anything lives."""
+        if self.actor_stopped.is_set():
+            return  # set aside in the middle of a look: that is the successor's to say
         waits: list[float] = []
         if self._armed:
             due = next_due(self._book, self._conditions, self._moment(now), self._policy)

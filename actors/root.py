@@ -29,6 +29,7 @@ from ..state.store import Store
 from .base import Handle, Stop, log, start
 from .crews import Crews
 from .dispatch import Dispatcher
+from .excuses import Excuses
 from .fleet_watcher import FleetWatcher
 from .gateway import Gateway, Listener
 from .heartbeat import Heartbeat
@@ -78,10 +79,13 @@ class Root(Supervisor):
         self._max_jobs = max_jobs
         self._idle_exit_s = idle_exit_s
         self.stop_reason = "crash"
+        self._work_excuses = Excuses()
+        """Of every ``work`` there will be: a trouble that outlasts them takes the tree down in the end."""
         super().__init__(
             clock=services.clock,
             strategy=Strategy.REST_FOR_ONE,
             budget=RestartBudget(10, 60.0),
+            excuses=Excuses(),
             specs=self._tree(),
             **common,
         )
@@ -138,6 +142,7 @@ class Root(Supervisor):
             clock=self.services.clock,
             specs=(jobs, crews, loops, sessions),
             budget=RestartBudget(6, 60.0),
+            excuses=self._work_excuses,
         )
 
     def _jobs(self, parent: Handle, incarnation: int) -> Handle:
@@ -218,6 +223,7 @@ class Root(Supervisor):
         """Go on without a heartbeat: nobody is woken, but all work goes on. Without any other part there is no tree."""
         if name != HEARTBEAT:
             super().gave_up(name, error)
+        self.services.vigil.waiting = False  # no push is to come that the supervisor would have to stay for
         log.error("gave up on the heartbeat: nobody is woken until the supervisor is restarted: %s", error)
 
     def started(self) -> None:

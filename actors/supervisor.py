@@ -10,6 +10,10 @@ strategies, a budget per child and one for all:
 A child that does not answer a probe within its bound is set aside (its thread can't be killed),
 counted as crashed, and replaced. Out of budget, a child is *given up*: by default that crashes the
 supervisor itself, which stops its children first and lets its own parent decide.
+
+Where there are excuses (``excuses.py``), what befalls the whole machine costs no budget while they hold: the child is
+started again at its back-off at first, and then every few seconds. It never costs the budget for all, because
+everybody meets it at once: each child is bounded by its own.
 """
 
 from __future__ import annotations
@@ -22,7 +26,7 @@ from typing import Any
 from ..state.restart_budget import RestartBudget
 from .base import NOT_DONE, Actor, ChildDown, Directory, Handle, Probe, ProbeAnswered, Stop, log
 from .clock import Clock
-from .excuses import PAUSE_S, Excuses
+from .excuses import PAUSE_S, Excuses, is_machine_wide
 
 ROUNDING_S = 0.001
 """A timer may come so much early."""
@@ -63,6 +67,8 @@ class ChildSpec:
 class _Child:
     spec: ChildSpec
     budget: RestartBudget
+    pace: RestartBudget
+    """How soon it is started again after crashes that are excused: those cost nothing of its budget."""
     handle: Handle | None = None
     incarnation: int = 0
     probe: int | None = None
@@ -140,7 +146,7 @@ class Supervisor(Actor):
         """
         if self._stop_reason is not None:
             return None
-        child = _Child(spec=spec, budget=spec.budget)
+        child = _Child(spec=spec, budget=spec.budget, pace=spec.budget)
         self._children[spec.id] = child
         self._start(child)
         return child.handle
@@ -169,7 +175,7 @@ class Supervisor(Actor):
 
     def started(self) -> None:
         """Start the children in order."""
-        self._children = {spec.id: _Child(spec=spec, budget=spec.budget) for spec in self._specs}
+        self._children = {spec.id: _Child(spec=spec, budget=spec.budget, pace=spec.budget) for spec in self._specs}
         self._start_from(0)
         self.clock.later(self._probe_every_s, self.handle, _ProbeDue())
 
@@ -257,13 +263,7 @@ class Supervisor(Actor):
 
     def _restart(self, child: _Child, error: str) -> None:
         now = self.clock.now().mono
-        child.budget, delay = child.budget.charge(now)
-        self._budget, ours = self._budget.charge(now)
-        if delay is None and self._excuses is not None and self._excuses.grant(child.spec.id, error, now):
-            log.error("%s: %s waits for better times: %s", self.name, child.spec.id, error)
-            delay = PAUSE_S
-        if ours is None:
-            raise GaveUp(f"too many crashes in {self.name}, last {child.spec.id}: {error}")
+        delay = self._charge(child, error, now)
         self.child_ended(child.spec.id, error, restarted=delay is not None)
         if delay is None:
             del self._children[child.spec.id]
@@ -275,6 +275,21 @@ class Supervisor(Actor):
             self._stop_rest()
         else:
             self.clock.later(delay, self.handle, _RestartDue(child.spec.id))
+
+    def _charge(self, child: _Child, error: str, now: float) -> float | None:
+        """Return after how many seconds a crashed child is started again; None when it is to be given up."""
+        if self._excuses is not None and self._excuses.grant(child.spec.id, error, now):
+            child.pace, delay = child.pace.charge(now)
+            if delay is None:
+                log.error("%s: %s waits for better times: %s", self.name, child.spec.id, error)
+                delay = PAUSE_S
+            return delay
+        child.budget, delay = child.budget.charge(now)
+        if self._excuses is None or not is_machine_wide(error):
+            self._budget, ours = self._budget.charge(now)
+            if ours is None:
+                raise GaveUp(f"too many crashes in {self.name}, last {child.spec.id}: {error}")
+        return delay
 
     def _first_restarting(self) -> int | None:
         """Return the place of the first crashed child, in a strategy where it matters."""

@@ -103,14 +103,17 @@ class Store:
         """Add facts that happened ``at`` epoch seconds, and update their jobs, in the open transaction.
 
         Returns them numbered, as the journal shows them (``public``), without what says again what is settled
-        (``_is_settled``). Nothing is kept, and nothing may be told to anyone, before ``commit``.
+        (``_is_settled``), nor the outcome that such a repeated end brings along. Nothing is kept, and nothing may be
+        told to anyone, before ``commit``.
         """
         entries = []
+        again = False
         try:
             if not self._db.in_transaction:
                 self._begin()
             for fact in facts:
-                if self._is_settled(fact, at):
+                if (again and isinstance(fact, JobOutcome)) or self._is_settled(fact, at):
+                    again = again or isinstance(fact, JobEnded | LoopStepEnded)
                     continue
                 shown = public(fact)
                 job_id = getattr(fact, "job_id", None)

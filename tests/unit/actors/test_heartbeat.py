@@ -62,14 +62,19 @@ class Bench:
         store = Store.open(self.home.database, now=self.now)
         feed = self.services.feed
         start(Journal, "journal", store=store, clock=self.clock, feed=feed, **common)
-        sinks = dict.fromkeys(("command", "file", "desktop"), None)
+        self.begin()
+
+    def begin(self, incarnation=1):
+        """Start a heartbeat, in place of an earlier one."""
         self.beat = start(
             Heartbeat,
             "heartbeat",
             services=self.services,
             environ={},
-            sinks={name: self.sink(name) for name in sinks},
-            **common,
+            sinks={name: self.sink(name) for name in ("command", "file", "desktop")},
+            directory=self.directory,
+            parent=self.parent,
+            incarnation=incarnation,
         )
 
     def sink(self, name):
@@ -228,6 +233,42 @@ def test_acknowledged_is_told_no_more(bench):
     assert bench.of("blocked") == [1]
     assert bench.read(open_alarms)[0]["acknowledged_at"] is not None
     eventually(lambda: not bench.services.vigil.waiting)
+
+
+def test_one_that_was_set_aside_leaves_alone_what_its_successor_said(bench):
+    entered, leave, threads = threading.Event(), threading.Event(), []
+
+    class Slow(Acknowledge):
+        """Keeps the heartbeat in its handler."""
+
+        @property
+        def alarm_ids(self):
+            threads.append(threading.current_thread())
+            entered.set()
+            assert leave.wait(120)
+            return ()
+
+    bench.armed()
+    bench.beat.tell(Slow.__new__(Slow))
+    assert entered.wait(120)
+    bench.beat.set_aside()
+    bench.services.vigil.waiting = True
+    bench.begin(2)
+    bench.ask(Acknowledge(()))
+    assert not bench.services.vigil.waiting, "nothing stands yet, whatever the one before said"
+    bench.running()
+    bench.ended(JobState.BLOCKED)
+    bench.pass_time(30)
+    bench.pushed(1, "blocked")
+    bench.settled()
+    eventually(lambda: bench.services.vigil.waiting, "the supervisor stays for the next rung")
+    leave.set()
+    threads[0].join(120)
+    assert not threads[0].is_alive()
+    assert bench.services.vigil.waiting
+    bench.beat.tell(Stop("restart"))
+    assert bench.beat.wait_down(30)
+    assert not bench.services.vigil.waiting
 
 
 def test_a_word_on_its_outcome_ends_the_alarm_of_a_blocked_job(bench):
