@@ -329,10 +329,8 @@ def test_a_sink_that_fails_is_told_to_the_others_once(bench):
 
 
 def test_a_launch_that_says_nothing_new_wakes_no_heartbeat(bench, monkeypatch):
-    vigil, told = bench.services.vigil, []
-    monkeypatch.setattr(
-        vigil._directory, "tell", lambda name, message: told.append(message) or bench.beat.tell(message)
-    )
+    vigil, told, tell = bench.services.vigil, [], bench.directory.tell
+    monkeypatch.setattr(vigil._directory, "tell", lambda name, message: told.append(message) or tell(name, message))
     settings = Settings.load({"OSRC_HEARTBEAT_WAKE": "notify"})
     other = Settings.load({"OSRC_HEARTBEAT_WAKE": "another"})
 
