@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import threading
 from types import SimpleNamespace
 
@@ -16,7 +17,8 @@ from outsourcerer.actors.session_intake import create_session
 from outsourcerer.messages.refusals import RefusalCode, Refused
 from outsourcerer.messages.session import SessionRequest, SessionStart
 from outsourcerer.state.errors import StateError
-from outsourcerer.state.session_folder import SessionFolder
+from outsourcerer.state.files import FILES
+from outsourcerer.state.session_folder import INBOX, SessionFolder
 from outsourcerer.state.store import Store
 
 BUSY = Refused(code=RefusalCode.SUPERVISOR_BUSY, message="no answer yet")
@@ -137,3 +139,15 @@ def test_an_id_of_the_caller_s_whose_folder_is_there_gets_no_other(home):
     with pytest.raises(StateError, match="already; nothing was started"):
         create_session(draft, home, umask=0o022)
     assert home.session_dir(job_id(1)).is_dir(), "it is not ours to remove"
+
+
+def test_a_folder_without_room_for_its_inbox_is_none(home, monkeypatch):
+    def mkdir(_files, path):
+        if path.name == INBOX:
+            raise OSError(errno.ENOSPC, "no room")
+        path.mkdir()
+
+    monkeypatch.setattr(type(FILES), "mkdir", mkdir)
+    with pytest.raises(StateError):
+        SessionFolder.create(home, job_id(1))
+    assert not home.session_dir(job_id(1)).exists()
