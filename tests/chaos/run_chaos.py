@@ -11,6 +11,7 @@ there a seed gives the same plan of work, faults and times, and the operating sy
 from __future__ import annotations
 
 import argparse
+import fcntl
 import json
 import os
 import shutil
@@ -45,18 +46,15 @@ def scratch() -> Path:
 def play(seed: int, only: list[int] | None = None) -> dict[str, Any]:
     """One simulated storm."""
     folder = scratch() / f"{seed:010d}"
-    for _ in range(600):  # another run may be at this very seed
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with (folder.parent / f"lock-{seed % 64}").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # another run may be at this very seed; the kernel frees it, whoever is killed
+        shutil.rmtree(folder, ignore_errors=True)  # what a killed one left
+        folder.mkdir()
         try:
-            folder.mkdir(parents=True)
-            break
-        except FileExistsError:
-            if time.time() - folder.stat().st_mtime > 600:
-                shutil.rmtree(folder, ignore_errors=True)
-            time.sleep(0.1)
-    try:
-        made = storm(seed, folder, only)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+            made = storm(seed, folder, only)
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
     return {
         "seed": seed,
         "faults": dict(made.faults),

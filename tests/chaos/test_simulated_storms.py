@@ -26,7 +26,7 @@ from outsourcerer.state.store import Reader
 pytestmark = pytest.mark.chaos
 
 RUN = Path(__file__).with_name("run_chaos.py")
-FAULTS = 600
+FAULTS = 450
 KEPT = (32, 47, 504, 508, 556, 560, 628, 690, 2103, 7219)
 """Seeds in which something was found once."""
 
@@ -161,7 +161,7 @@ def test_a_loop_and_a_crew_wait_out_a_moment_without_descriptors(world: sim_worl
     assert world.request({"kind": "fanout.submit", "request": crew}).kind == "group_accepted"
     world.run_until(lambda: world.stage.delivered, 60)
     world.machine.no_files = True
-    world.run_until(lambda: False, 200)
+    world.run_until(lambda: False, 120)
     world.machine.no_files = False
     assert world.run_until(lambda: world.assembly is not None and not live(world), 600)
     with Reader(world.home.database) as reader:
