@@ -119,9 +119,7 @@ class RealStorm:
             if done.returncode == 0 or b"session_name_in_use" in done.stdout:
                 break
             time.sleep(0.5)
-        if (
-            self.session_id is None
-        ):  # its start was taken, and the answer got lost: what it is given counts all the same
+        if self.session_id is None:  # its start was taken and the answer lost: what it is given counts all the same
             with contextlib.suppress(Exception), Reader(self.home.root / "state.db") as reader:
                 self.session_id = next((str(row["session_id"]) for row in reader.live_sessions()), None)
         for number in range(SENDS):
