@@ -166,7 +166,7 @@ class GroupDesk:
             answer = ask(self.services.directory.find("jobs"), SubmitGroup(taken, records), ASK_S, flight.port)
         finally:
             if is_unknown(answer):
-                flight.undo = lambda: self._undo(made)
+                flight.undo, flight.taken = lambda: self._undo(made), lambda: self._is_group(request.group_id)
             elif answer is not True:
                 self._undo(made)
         if isinstance(answer, Refused):
@@ -175,6 +175,10 @@ class GroupDesk:
             keep_promise(folder)
         _forget(request, self.services.home.spool_dir)
         return GroupIsAccepted(group=self._object(request.group_id) or {}, disclosures=disclosures(drafts))
+
+    def _is_group(self, group_id: str) -> bool:
+        with Reader(self.services.home.database) as reader:
+            return group(reader, group_id) is not None
 
     def _undo(self, made: Sequence[tuple[JobRecord, JobFolder]]) -> None:
         """Let go of what was made for members that are no jobs."""

@@ -13,7 +13,8 @@ from typing import TypeVar
 
 from ..messages.refusals import RefusalCode, Refused
 from ..state.errors import StateError
-from .base import Directory, Handle, ReplyPort, log
+from .base import Directory, Handle, Query, ReplyPort, log
+from .journal import Settle
 
 R = TypeVar("R")
 WRITER = "journal"
@@ -28,7 +29,11 @@ class Flight:
     port: ReplyPort = field(default_factory=ReplyPort)
     """Where its answer goes, also one that comes when nobody waits any more."""
     undo: Callable[[], None] | None = None
-    """What is to be done once it is refused late: it removes what was made for it. May raise StateError."""
+    """What is to be done once it is not taken: it removes what was made for it. May raise StateError."""
+    taken: Callable[[], bool] | None = None
+    """Whether the store has it, asked where whoever took it left without a word. May raise StateError."""
+    settled: ReplyPort | None = None
+    """Where the writer says that nothing of that one's is left to be written."""
     late: bool = False
     """Whether whoever took it has left without an answer."""
 
@@ -103,15 +108,30 @@ class Flights:
             if not flight.late:
                 continue  # whoever takes it closes it
             answer = flight.port.wait(0.0)
-            if is_unknown(answer):
-                if self._may_come(flight.taker):
-                    continue
-            elif isinstance(answer, Refused) and flight.undo is not None:
+            unknown = is_unknown(answer)
+            if unknown and (self._may_come(flight.taker) or not self._is_settled(flight)):
+                continue
+            if isinstance(answer, Refused) and flight.undo is not None:
                 try:
-                    flight.undo()
+                    if not unknown or (flight.taken is not None and not flight.taken()):
+                        flight.undo()
                 except StateError as error:
-                    log.warning("%s was refused late: %s", asked, error)
+                    log.warning("%s was not taken: %s", asked, error)
             del self._open[asked]
+
+    def _is_settled(self, flight: Flight) -> bool:
+        """Whether nothing of it waits to be written: what the writer has in hand must not be undone."""
+        if flight.undo is None or flight.taken is None:
+            return True  # nothing depends on it
+        if flight.settled is not None and flight.settled.answered:
+            if flight.settled.wait(0.0) is True:
+                return True
+            flight.settled = None  # that writer has left: its successor is asked
+        if flight.settled is None:
+            port = ReplyPort()
+            if self._directory.tell(WRITER, Query(Settle(), port)):
+                flight.settled = port
+        return False
 
     def _may_come(self, taker: Handle | None) -> bool:
         """Whether what was handed to this one may still be journalled."""

@@ -119,13 +119,17 @@ class JobDesk:
                 folder.remove()
 
             if is_unknown(answer):
-                flight.undo = undo
+                flight.undo, flight.taken = undo, lambda: self._is_job(record.job_id)
             else:
                 undo()
             return answer
         self.services.purse.rename(decided.marker_id, record.job_id)
         keep_promise(folder)
         return Accepted(job_id=record.job_id, plan=decided.plan)
+
+    def _is_job(self, job_id: str) -> bool:
+        with Reader(self.services.home.database) as reader:
+            return reader.record(job_id) is not None
 
     def after_named(self, request: JobRequest) -> JobRequest | Refused:
         """Return the request with the ids of the jobs that it comes after."""

@@ -52,6 +52,11 @@ class _Flush:
     """To ourselves, behind what waits now: commit at the latest here, whatever else came in between."""
 
 
+@dataclass(frozen=True, slots=True)
+class Settle:
+    """A query to Journal: answered with True once all that was told before is on disk or refused."""
+
+
 class Journal(Actor):
     """See the module."""
 
@@ -78,6 +83,9 @@ class Journal(Actor):
             case _Flush():
                 self._flush_due = False
                 self._commit()
+            case Settle():
+                self._commit()
+                self.reply(True)
             case _:
                 super().receive(message)
         if self.actor_inbox.empty() or len(self._batch) >= BATCH:

@@ -6,6 +6,7 @@ Runs in the thread of the connection that asked, so it may block.
 from __future__ import annotations
 
 import os
+import shutil
 import time
 from dataclasses import dataclass
 from typing import Any
@@ -30,6 +31,7 @@ from ..messages.loop import (
 from ..messages.refusals import RefusalCode, Refused
 from ..messages.replies import LoopIsAccepted, LoopPlanned, LoopView, Plan, Reply
 from ..messages.vocabulary import Verb
+from ..state.errors import StateError
 from ..state.ids import new_job_id
 from ..state.loop_views import loop_object
 from ..state.loops_reader import loop
@@ -204,9 +206,15 @@ class LoopDesk:
             owner=own_identity(self.services),
         )
         folder = LoopFolder.of(self.services.home, request.loop_id)
-        folder.create(common.task or "", keepable(common, "", environment) | {"worktree": False})
-        if request.terms.rubric is not None:
-            folder.write(RUBRIC, request.terms.rubric)
+        there = folder.path.exists()
+        try:
+            folder.create(common.task or "", keepable(common, "", environment) | {"worktree": False})
+            if request.terms.rubric is not None:
+                folder.write(RUBRIC, request.terms.rubric)
+        except StateError:
+            if not there:  # else it is that of the same request, asked for before
+                shutil.rmtree(folder.path, ignore_errors=True)
+            raise
         self.services.requests.keep(request.loop_id, common.environment)
         answer = self._decree(LoopAccepted(loop_id=request.loop_id, record=record))
         if answer is not None:

@@ -6,7 +6,7 @@ import json
 import os
 import time
 from dataclasses import replace
-from typing import assert_never
+from typing import Any, assert_never
 
 from ..lanes.secrets.values import redact
 from ..messages.refusals import RefusalCode, Refused
@@ -26,6 +26,7 @@ from ..messages.session import (
     ViewSessions,
 )
 from ..messages.vocabulary import Effort
+from ..state.errors import StateError
 from ..state.ids import new_job_id
 from ..state.session_folder import SessionFolder
 from ..state.session_views import session_object
@@ -137,13 +138,17 @@ class SessionDesk:
     def _begin(self, draft: SessionDraft, flight: Flight) -> Reply:
         request = draft.request
         record, folder = create_session(draft, self.services.home, umask=self.services.umask, road=self.services.road)
-        folder.write_json(PLAN, draft.plan.model_dump(mode="json"))
+        try:
+            folder.write_json(PLAN, draft.plan.model_dump(mode="json"))
+        except StateError:
+            folder.remove()
+            raise
         named = request.name is not None
         self.services.vigil.launched(draft.settings, draft.environment)
         answer = ask(self.services.directory.find("sessions"), StartSession(record, named), ASK_S, flight.port)
         if isinstance(answer, Refused):
             if is_unknown(answer):  # it may be taken yet
-                flight.undo = folder.remove
+                flight.undo, flight.taken = folder.remove, lambda: self._row(record.session_id) is not None
             else:
                 folder.remove()
             return answer
@@ -154,10 +159,13 @@ class SessionDesk:
 
     def _asked_before(self, session_id: str) -> Reply | None:
         """Return the answer to a request that was taken already, though the client never heard of it."""
-        with Reader(self.services.home.database) as reader:
-            row = reader.session(session_id)
+        row = self._row(session_id)
         plan = read_plan_file(self.services.home.session_dir(session_id) / PLAN) if row is not None else None
         return SessionIsAccepted(session=self._object(row), plan=plan) if row is not None and plan is not None else None
+
+    def _row(self, session_id: str) -> dict[str, Any] | None:
+        with Reader(self.services.home.database) as reader:
+            return reader.session(session_id)
 
     def _relaunch(self, command: SessionRelaunch) -> Reply:
         record = self._record(command.session)

@@ -265,7 +265,9 @@ def create_session(  # noqa: PLR0913 - by name
             folder = SessionFolder.create(home, session_id)
             break
         except FileExistsError:
-            continue
+            if draft.request.session_id is not None:  # whoever asks again with it must not get two
+                message = f"there is a folder of a session {session_id} already; nothing was started"
+                raise StateError("state_damaged", message, "start it without that id") from None
     record = _record(draft, session_id, at)
     try:
         write_launch(folder, draft, home, attempt=1, first=1, umask=umask, random=random, road=road)

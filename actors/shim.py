@@ -44,8 +44,11 @@ HELD_OPEN_S = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2) if os.name == "nt" else ()
 """Windows replaces no file that somebody reads, which takes a moment: how long is waited before each new try."""
 LINUX = sys.platform == "linux"
 NOFOLLOW, NONBLOCK, BINARY = (getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY"))
+_UNHEARD = frozenset(getattr(signal, name) for name in ("SIGKILL", "SIGSTOP") if hasattr(signal, name))
+"""What no process can heed otherwise; Windows lacks it, as it lacks most signals."""
+_CHILDREN = (signal.SIGCHLD,) if hasattr(signal, "SIGCHLD") else ()
 _ENDING = ("SIGINT", "SIGTERM", "SIGHUP", "SIGPIPE", "SIGXFSZ")
-IGNORED = tuple(signal.Signals[name] for name in _ENDING if name in signal.Signals.__members__)
+IGNORED = tuple(getattr(signal, name) for name in _ENDING if hasattr(signal, name))
 """What would end a shim before its delegate. No delegate inherits it."""
 _set_signal: Callable[[int, int], object] = getattr(signal.signal, "__wrapped__", signal.signal)
 """The system call without the enums around it: in a fork, every object that is touched is a page to be copied."""
@@ -94,10 +97,10 @@ def process_control() -> Callable[..., int] | None:
 
 def set_signals() -> None:
     """Ignore what would end a shim, and nothing else that whoever started us ignored."""
-    for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
+    for number in signal.valid_signals() - _UNHEARD:
         if signal.getsignal(number) is signal.SIG_IGN:
             signal.signal(number, signal.SIG_DFL)
-    for number in (signal.SIGCHLD, *IGNORED):
+    for number in _CHILDREN + IGNORED:
         signal.signal(number, signal.SIG_IGN)
 
 

@@ -79,9 +79,11 @@ def chosen(rows: Sequence[Row], word: str) -> Row:
     for mark in ("[self] ", "[self?] "):
         word = word.removeprefix(mark)
     word = word.strip().removesuffix("…")
+    keys = ("session_id", "job_id", "id")
     ways = (
+        [row for row in rows if word.startswith("…") and any(_ends(row.get(key), word[1:]) for key in (*keys, "cwd"))],
         [row for row in rows if word in {str(row.get("pid")), row.get("job_id"), row.get("session_id"), row.get("id")}],
-        [row for row in rows if any(_begins(row.get(key), word) for key in ("session_id", "job_id", "id"))],
+        [row for row in rows if any(_begins(row.get(key), word) for key in keys)],
         [row for row in rows if word.lower() in one_line(str(row.get("name") or ""), 1000).lower()],
         [row for row in rows if _works_in(row, word)],
     )
@@ -111,6 +113,10 @@ def _called(row: Row) -> str:
 
 def _begins(value: object, word: str) -> bool:
     return isinstance(value, str) and len(word) >= 4 and value.startswith(word)
+
+
+def _ends(value: object, word: str) -> bool:
+    return isinstance(value, str) and len(word) >= 4 and value.endswith(word)
 
 
 def ancestors() -> list[tuple[int, float]]:

@@ -86,6 +86,8 @@ class SessionFolder:
         except FileExistsError:
             raise
         except OSError as error:
+            with contextlib.suppress(OSError):
+                path.rmdir()
             raise from_os_error(error, path, "create") from error
         return cls(path)
 

@@ -3,9 +3,10 @@
 import threading
 
 import pytest
-from fakes.actors import Barrier
+from fakes.actors import Barrier, eventually
 from outsourcerer.actors.base import Actor, Directory, start
 from outsourcerer.actors.in_flight import Flights
+from outsourcerer.actors.journal import Settle
 from outsourcerer.messages.refusals import RefusalCode, Refused
 from outsourcerer.state.errors import StateError
 
@@ -17,6 +18,8 @@ class Taker(Actor):
     def receive(self, message: object) -> None:
         if isinstance(message, Barrier):
             message()
+        if isinstance(message, Settle):
+            self.reply(True)
 
 
 @pytest.fixture
@@ -138,3 +141,50 @@ def test_without_a_journal_nobody_knows(directory):
     assert flights.once("a", lambda: None, late).code is RefusalCode.SUPERVISOR_BUSY
     directory.drop(directory.find("journal"))
     assert flights.once("a", lambda: None, never).code is RefusalCode.SUPERVISOR_BUSY
+
+
+def gone(directory):
+    """Jobs leave without a word; a successor comes."""
+    directory.find("jobs").set_aside()
+    start(Taker, "jobs", directory=directory)
+
+
+@pytest.mark.parametrize("journalled", [True, False])
+def test_what_was_handed_to_one_that_is_gone_is_undone_unless_the_store_has_it(directory, journalled):
+    flights, undone, hold = Flights(directory), [], Barrier()
+
+    def take(flight):
+        flight.undo = lambda: undone.append("undone")
+        flight.taken = lambda: journalled
+        return late(flight)
+
+    flights.once("a", lambda: None, take)
+    directory.find("journal").tell(hold)
+    assert hold.entered.wait(30)
+    gone(directory)
+    assert flights.once("a", lambda: None, never).code is RefusalCode.SUPERVISOR_BUSY
+    assert (flights.is_open("a"), undone) == (True, []), "it may be what the writer has in hand"
+    hold.leave.set()
+    eventually(lambda: not flights.is_open("a"))
+    assert undone == ([] if journalled else ["undone"])
+
+
+def test_a_writer_that_left_does_not_settle_it(directory):
+    flights, undone, hold = Flights(directory), [], Barrier()
+
+    def take(flight):
+        flight.undo = lambda: undone.append("undone")
+        flight.taken = lambda: False
+        return late(flight)
+
+    flights.once("a", lambda: None, take)
+    journal = directory.find("journal")
+    journal.tell(hold)
+    assert hold.entered.wait(30)
+    gone(directory)
+    assert flights.is_open("a")
+    journal.set_aside()
+    hold.leave.set()
+    start(Taker, "journal", directory=directory)
+    eventually(lambda: not flights.is_open("a"))
+    assert undone == ["undone"]

@@ -4,9 +4,9 @@ import pytest
 from fakes.actors import Barrier, eventually, mailbox
 from fakes.clock import FakeClock
 from fakes.state import NOW, job_id, record
-from outsourcerer.actors.base import Directory, Probe, Stop, start
+from outsourcerer.actors.base import Directory, Probe, Query, ReplyPort, Stop, start
 from outsourcerer.actors.feed import Feed
-from outsourcerer.actors.journal import BATCH, Append, Journal
+from outsourcerer.actors.journal import BATCH, Append, Journal, Settle
 from outsourcerer.messages.facts import JobAccepted, JobEnding, JobLaunching
 from outsourcerer.messages.internal import FactsCommitted, FactsRefused
 from outsourcerer.messages.refusals import RefusalCode
@@ -134,6 +134,17 @@ def test_all_that_wait_share_one_commit(bench):
     barrier.leave.set()
     eventually(lambda: bench.committed()[1:] == tokens)
     assert bench.store.commits == 2
+
+
+def test_whoever_asks_whether_all_is_settled_hears_so_once_it_can_be_read(bench):
+    barrier, port = bench.hold(), ReplyPort()
+    bench.append(fact("before"))
+    bench.journal.tell(Query(Settle(), port))
+    bench.append(fact("behind"))
+    assert not port.answered
+    barrier.leave.set()
+    assert port.wait(60) is True
+    assert bench.causes()[:2] == ["held", "before"]
 
 
 def test_a_batch_is_bounded(bench):

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import base64
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from fakes.state import job_id, scratch_home
 from outsourcerer.actors import loop_desk
 from outsourcerer.actors.loop_desk import LoopDesk
+from outsourcerer.actors.loop_folder import LoopFolder
 from outsourcerer.actors.loop_judging import same_model
 from outsourcerer.messages.job import JobRequest
-from outsourcerer.messages.loop import LoopTerms, Shape
+from outsourcerer.messages.loop import LoopRequest, LoopTerms, Shape
 from outsourcerer.messages.refusals import RefusalCode, Refused
 from outsourcerer.messages.replies import Plan
+from outsourcerer.state.errors import StateError
 from outsourcerer.state.loop_views import loop_object
 
 TERMS = LoopTerms(shape=Shape.OPTIMIZE, judge="opus", rubric="brief")
@@ -102,3 +106,24 @@ def test_the_result_says_whether_it_was_judged_by_itself(models, found) -> None:
     record = {"loop_id": "loop-1", "terms": {"shape": "optimize"}, "steps": steps, "segment_began": 1.0}
     assert loop_object(record, "/h", 1.0)["judged_by_itself"] is found
     assert loop_object(record | {"terms": {"shape": "verify"}}, "/h", 1.0)["judged_by_itself"] is None
+
+
+@pytest.mark.parametrize("there", [False, True])
+def test_a_loop_whose_rubric_cannot_be_kept_leaves_no_folder_of_its_own(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, there: bool
+) -> None:
+    def full(*_: object) -> None:
+        raise StateError("state_full", "no room")
+
+    home = scratch_home(tmp_path)
+    common = JobRequest(task="t", cwd=str(tmp_path), environment=EMPTY)
+    request = LoopRequest(loop_id="loop-" + job_id(1), common=common, terms=TERMS)
+    folder = LoopFolder.of(home, request.loop_id)
+    if there:
+        folder.create("t", {})
+    desk = LoopDesk(SimpleNamespace(home=home), SimpleNamespace(), SimpleNamespace())
+    monkeypatch.setattr(loop_desk, "own_identity", lambda _: None)
+    monkeypatch.setattr(LoopFolder, "write", full)
+    with pytest.raises(StateError, match="no room"):
+        desk._take(request, common, (plan("opus"),), None)
+    assert folder.path.exists() is there

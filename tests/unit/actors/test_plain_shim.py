@@ -4,6 +4,7 @@ import io
 import json
 import os
 import signal
+import subprocess
 import sys
 import threading
 from types import SimpleNamespace
@@ -277,3 +278,20 @@ def test_a_shim_s_own_environment_has_what_the_system_needs_and_no_secret():
         "PATH": os.defpath,
         "SYSTEMROOT": "C:\\Windows",
     }
+
+
+WITHOUT = """
+import signal, sys, types
+for name in ("SIGKILL", "SIGSTOP", "SIGCHLD", "SIGHUP", "SIGPIPE", "SIGXFSZ"):
+    delattr(signal, name)
+there = signal.valid_signals()
+signal.valid_signals = lambda: {one for one in there if hasattr(signal, getattr(one, "name", ""))}
+from outsourcerer.actors import check_keeper, plain_shim, shim
+plain_shim._prepare()
+check_keeper.keep(types.SimpleNamespace(shim=shim, run=lambda: print("kept")))
+"""
+
+
+def test_it_prepares_itself_where_most_signals_are_missing():
+    done = subprocess.run([sys.executable, "-c", WITHOUT], capture_output=True, text=True, timeout=60, check=False)
+    assert (done.stdout, done.stderr) == ("kept\n", "")

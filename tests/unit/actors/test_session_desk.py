@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import errno
 import threading
 from types import SimpleNamespace
 
 import pytest
-from fakes.actors import Barrier
+from fakes.actors import Barrier, eventually
 from fakes.state import job_id, scratch_home
 from outsourcerer.actors import session_desk
 from outsourcerer.actors.base import Actor, Directory, start
+from outsourcerer.actors.journal import Settle
 from outsourcerer.actors.session_desk import SessionDesk
+from outsourcerer.actors.session_intake import create_session
 from outsourcerer.messages.refusals import RefusalCode, Refused
 from outsourcerer.messages.session import SessionRequest, SessionStart
-from outsourcerer.state.session_folder import SessionFolder
+from outsourcerer.state.errors import StateError
+from outsourcerer.state.files import FILES
+from outsourcerer.state.session_folder import INBOX, SessionFolder
 from outsourcerer.state.store import Store
 
 BUSY = Refused(code=RefusalCode.SUPERVISOR_BUSY, message="no answer yet")
@@ -24,6 +29,8 @@ class Taker(Actor):
     def receive(self, message: object) -> None:
         if isinstance(message, Barrier):
             message()
+        if isinstance(message, Settle):
+            self.reply(True)
 
 
 @pytest.fixture
@@ -99,3 +106,48 @@ def test_a_start_that_is_refused_at_once_leaves_no_folder(desk, home, monkeypatc
     assert desk.answer(SessionStart(request=SessionRequest(cwd="/", session_id=job_id(1)))) is TAKEN
     assert not home.session_dir(job_id(1)).exists()
     assert desk.live() == 0
+
+
+def test_a_start_whose_taker_crashed_leaves_no_folder_and_may_be_asked_for_again(desk, home, monkeypatch):
+    asked = []
+    monkeypatch.setattr(session_desk, "ask", lambda *words: asked.append(words) or BUSY)
+    start_ = SessionStart(request=SessionRequest(cwd="/", session_id=job_id(1)))
+    desk.answer(start_)
+    directory = desk.services.directory
+    directory.find("sessions").set_aside()
+    start(Taker, "sessions", directory=directory)
+    eventually(lambda: desk.live() == 0)
+    assert not home.session_dir(job_id(1)).exists()
+    desk.answer(start_)
+    assert [words[1].record.session_id for words in asked] == [job_id(1)] * 2
+
+
+def test_a_start_whose_plan_cannot_be_kept_leaves_no_folder(desk, home, monkeypatch):
+    def full(*_):
+        raise StateError("state_full", "no room")
+
+    monkeypatch.setattr(SessionFolder, "write_json", full)
+    with pytest.raises(StateError, match="no room"):
+        desk.answer(SessionStart(request=SessionRequest(cwd="/", session_id=job_id(1))))
+    assert not home.session_dir(job_id(1)).exists()
+    assert desk.live() == 0
+
+
+def test_an_id_of_the_caller_s_whose_folder_is_there_gets_no_other(home):
+    SessionFolder.create(home, job_id(1))
+    draft = SimpleNamespace(request=SessionRequest(cwd="/", session_id=job_id(1)))
+    with pytest.raises(StateError, match="already; nothing was started"):
+        create_session(draft, home, umask=0o022)
+    assert home.session_dir(job_id(1)).is_dir(), "it is not ours to remove"
+
+
+def test_a_folder_without_room_for_its_inbox_is_none(home, monkeypatch):
+    def mkdir(_files, path):
+        if path.name == INBOX:
+            raise OSError(errno.ENOSPC, "no room")
+        path.mkdir()
+
+    monkeypatch.setattr(type(FILES), "mkdir", mkdir)
+    with pytest.raises(StateError):
+        SessionFolder.create(home, job_id(1))
+    assert not home.session_dir(job_id(1)).exists()

@@ -51,9 +51,10 @@ NAMELESS = [
 ]
 
 
+@pytest.mark.parametrize("width", [None, 80])
 @pytest.mark.parametrize("index", range(len(NAMELESS)))
-def test_what_is_listed_as_a_name_selects_it(index):
-    line = fleet_table(NAMELESS, home="/w")[1 + index]
+def test_what_is_listed_as_a_name_selects_it(index, width):
+    line = fleet_table(NAMELESS, home="/w", width=width)[1 + index]
     name = line.split("  ")[0]
     assert chosen(NAMELESS, name) is NAMELESS[index]
     assert chosen(NAMELESS, f"[self?] {name}") is NAMELESS[index]
@@ -128,6 +129,13 @@ def test_the_table_is_bounded_and_clean(width):
         assert "folder@main" in lines[1]
         assert "! asks: what" in lines[1]
         assert max(map(len, lines)) <= 300
+
+
+def test_a_narrow_table_tells_jobs_without_a_name_apart():
+    rows = [ROW | {"id": f"20261130-10203{n}-0123456789a{n}", "name": None, "self": False} for n in range(2)]
+    first, second = fleet_table(rows, home="/home/u", width=80)[1:]
+    assert first.startswith("…0123456789a0 ")
+    assert second.startswith("…0123456789a1 ")
 
 
 def test_a_page_frames_what_others_wrote():
