@@ -99,7 +99,7 @@ class Root(Supervisor):
         specs.append(ChildSpec(id="fleet", start=self._fleet, shutdown_s=5.0))
         if self._listener is not None:
             specs.append(ChildSpec(id="gateway", start=self._gateway, shutdown_s=5.0))
-            budget = RestartBudget(10, 60.0)
+            budget = RestartBudget(6, 60.0)  # less than the tree's own, which is left for all else
             specs.append(ChildSpec(id=HEARTBEAT, start=self._heartbeat, shutdown_s=5.0, budget=budget))
         return tuple(specs)
 

@@ -311,13 +311,13 @@ import sys
 import threading
 import time
 import outsourcerer.actors.daemon as daemon
-signal, original = pathlib.Path(sys.argv[2]), daemon.assemble
+signal, part, original = pathlib.Path(sys.argv[2]), sys.argv[3], daemon.assemble
 def assemble(*given, **named):
     made = original(*given, **named)
     def poison():
         while True:
             if signal.exists():
-                made.services.directory.tell("journal", object())
+                made.services.directory.tell(part, object())
             time.sleep(0.02)
     threading.Thread(target=poison, daemon=True).start()
     return made
@@ -327,11 +327,11 @@ daemon.main()
 """
 
 
-def test_a_tree_that_can_not_heal_gives_up_and_the_next_supervisor_goes_on(home: Supervised) -> None:
-    """Its journal crashes again and again: it says so and leaves. Delegates go on."""
-    poison, go = home.scratch / "poison", home.scratch / "go"
+def poisoned(home: Supervised, part: str) -> subprocess.Popen[bytes]:
+    """Start a supervisor of which one part crashes again and again once there is a file ``poison``."""
+    argv = [POISONED, str(home.root), str(home.scratch / "poison"), part, "outsourcerer.actors.daemon"]
     doomed = subprocess.Popen(
-        [sys.executable, "-c", POISONED, str(home.root), str(poison), "outsourcerer.actors.daemon"],
+        [sys.executable, "-c", *argv],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=(home.root / "supervisor.log").open("ab"),
@@ -339,6 +339,23 @@ def test_a_tree_that_can_not_heal_gives_up_and_the_next_supervisor_goes_on(home:
         start_new_session=True,
     )
     until(lambda: (home.supervisor() or {}).get("pid") == doomed.pid, "it listens")
+    return doomed
+
+
+def test_a_heartbeat_that_can_not_heal_is_given_up_alone(home: Supervised) -> None:
+    supervisor = poisoned(home, "heartbeat")
+    (home.scratch / "poison").touch()
+    until(lambda: "gave up on the heartbeat" in home.log(), "it is given up")
+    assert home.ended(home.bg({"mark": "DONE"}, {"end": "the answer"}))["state"] == "done"
+    assert supervisor.poll() is None
+    home.ok("supervisor", "stop")
+    assert supervisor.wait(240) == 0
+
+
+def test_a_tree_that_can_not_heal_gives_up_and_the_next_supervisor_goes_on(home: Supervised) -> None:
+    """Its journal crashes again and again: it says so and leaves. Delegates go on."""
+    poison, go = home.scratch / "poison", home.scratch / "go"
+    doomed = poisoned(home, "journal")
     job_id = home.bg({"wait_for": str(go)}, {"mark": "DONE"}, {"end": "the answer"})
     delegate = home.running(job_id)["delegate"]["pid"]
     poison.touch()
