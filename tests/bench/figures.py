@@ -39,8 +39,8 @@ class Figure:
 
 def number(value: float) -> str:
     """Write a figure with the digits that say something."""
-    if value == 0:
-        return "0"
+    if round(value, 2) == 0:
+        return "0"  # not -0 either: a clock's last digit
     digits = 2 if abs(value) < 10 else 1 if abs(value) < 100 else 0
     words = f"{value:,.{digits}f}"
     return words.rstrip("0").rstrip(".") if digits else words

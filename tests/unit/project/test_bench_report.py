@@ -10,7 +10,16 @@ from bench.report import PAGE, put_into
 
 @pytest.mark.parametrize(
     ("value", "words"),
-    [(0, "0"), (0.0123, "0.01"), (1.046, "1.05"), (2.0, "2"), (31.26, "31.3"), (157.4, "157"), (16251, "16,251")],
+    [
+        (0, "0"),
+        (-0.001, "0"),
+        (0.0123, "0.01"),
+        (1.046, "1.05"),
+        (2.0, "2"),
+        (31.26, "31.3"),
+        (157.4, "157"),
+        (16251, "16,251"),
+    ],
 )
 def test_a_figure_has_the_digits_that_say_something(value, words):
     assert number(value) == words
