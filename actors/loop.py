@@ -76,6 +76,8 @@ class Loop(Actor):
         self._ending = threading.Event()
         """Ends the check that runs."""
         self._told_cancel = False
+        self._kept: LoopRecord | None = None
+        """As its folder has it."""
         self._faults = 0
 
     def started(self) -> None:
@@ -148,6 +150,8 @@ class Loop(Actor):
             if not self._journalling and not self._at_work:
                 self._leave()
             return
+        if record != self._kept:  # before anything is done of it: no lap is sent again by a store that was lost
+            self._keep(record)
         if record.cancel_requested:
             self._cancel(record)
         if not self._journalling and not self.services.stopping.is_set():
@@ -285,18 +289,19 @@ class Loop(Actor):
         over = record.model_copy(update={"end": end.end, "reason": reason, "hint": hint})
 
         def go() -> None:
-            self._keep(over)
+            self._keep(self._record() or over)
             self._leave()
 
         self._journal([LoopEnded(loop_id=self.loop_id, end=end.end, reason=reason[:1000], hint=hint)], go)
 
     def _keep(self, record: LoopRecord) -> None:
         """Keep a copy for a store that may be lost."""
-        known = self._record() or record
         try:
-            LoopFolder.of(self.services.home, self.loop_id).write_json(RECORD, known.model_dump(mode="json"))
+            LoopFolder.of(self.services.home, self.loop_id).write_json(RECORD, record.model_dump(mode="json"))
         except StateError as error:
             log.warning("%s: %s", self.loop_id, error)
+        else:
+            self._kept = record
 
     def _leave(self) -> None:
         self.services.requests.drop(self.loop_id)

@@ -11,7 +11,7 @@ rubric.md       optimize: by what it is judged
 plan.md         council: what is to be built
 ruling-<n>.json opinion: the mark behind which the judge of step n rules, and in which order it saw the answers
 verdict.json    opinion: what the answers come to
-record.json     the loop as it ended last: what a store that was lost is filled from
+record.json     the loop as it was seen last: what a store that was lost is filled from
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ class LoopFolder:
             return None
 
     def record(self) -> LoopRecord | None:
-        """Return the loop as it ended last."""
+        """Return the loop as it was seen last."""
         try:
             return LoopRecord.model_validate(self.read_json(RECORD))
         except ValidationError:

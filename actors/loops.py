@@ -161,9 +161,9 @@ class Loops(Supervisor):
             record = LoopFolder.of(self.services.home, loop_id).record()
             if record is not None and record.loop_id == loop_id:
                 log.warning("%s: restored from its folder", loop_id)
-                self._append(LoopAccepted(loop_id=loop_id, record=record), None)
+                self._append(LoopAccepted(loop_id=loop_id, record=record), _Waiting(loop_id, None), may_wait=True)
 
-    def _append(self, fact: Fact, waiting: _Waiting | None) -> None:
-        told = self._writer.append((fact,), waiting, may_wait=waiting is None)
+    def _append(self, fact: Fact, waiting: _Waiting | None, *, may_wait: bool = False) -> None:
+        told = self._writer.append((fact,), waiting, may_wait=may_wait or waiting is None)
         if not told and waiting is not None and waiting.port is not None:
             waiting.port.set(RESTARTING)

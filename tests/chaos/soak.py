@@ -44,6 +44,8 @@ PER_SEND = 8 * 1024
 """The same of a session's own events, per send."""
 KEPT = "2m"
 SAMPLE_S = 10.0
+"""Between two samples on average; never in step with the jobs, of which then always as many would be seen at work."""
+GOLDEN = 0.6180339887
 
 
 class Soak:
@@ -105,7 +107,7 @@ class Soak:
             worker.start()
         while not self.over():
             self.samples.append((time.monotonic() - began, self.look()))
-            time.sleep(SAMPLE_S)
+            time.sleep(SAMPLE_S * (0.5 + len(self.samples) * GOLDEN % 1))
         for worker in workers:
             worker.join()
 

@@ -195,6 +195,23 @@ def test_without_a_daemon_and_after_a_lost_store(home: Supervised) -> None:
     assert last(home) == before
 
 
+def test_a_store_that_is_lost_in_a_lap_loses_no_loop(home: Supervised) -> None:
+    task = steps({"record": "started"}, {"wait_for": str(home.work / "go")}, *LAP)
+    loop_id = home.ok("loop", "verify", "--lane", "fake", "--bg", "--check", "test -e laps", "--", task).strip()
+    until((home.work / "started").exists, "the lap runs")
+    home.kill_supervisor()
+    for path in home.root.glob("state.db*"):
+        path.unlink()
+    home.ok("supervisor", "restart")
+    until(lambda: json.loads(home.osrc("loop", "list", "--json").stdout).get("loops"), "the loop is there again")
+    (home.work / "go").touch()
+    assert home.osrc("loop", "wait", loop_id).returncode == 0
+    states = [(one["role"], one["state"]) for one in last(home)["steps"]]
+    assert states == [("check", "failed"), ("build", "done?"), ("check", "passed")]
+    assert len((home.work / "started").read_text().splitlines()) == len(home.records()) == 1
+    home.nothing_left()
+
+
 # --- kills
 
 CHECK = "echo $$ >> checks; while ! test -e go$(wc -l < checks); do sleep 0.02; done; test -e laps"
