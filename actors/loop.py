@@ -22,13 +22,13 @@ from ..state.loop_machine import decide
 from ..state.loop_moves import PASSED, Act, End, Grade, Wait
 from ..state.loops_reader import loop
 from ..state.reader import Reader
-from .base import Actor, log
+from .base import Actor
 from .check_run import STOP
 from .group_names import JobMoved
 from .job_end import checked_outcome
 from .jobs_asked import Cancel
 from .journal_writer import JournalWriter
-from .loop_folder import RECORD, LoopFolder
+from .loop_folder import LoopFolder
 from .loop_names import Changed, GoesOn, LapOf, Launched, LoopOver, Settled
 from .loop_requests import in_session, model_of
 from .loop_work import LoopWork
@@ -295,12 +295,7 @@ class Loop(Actor):
         self._journal([LoopEnded(loop_id=self.loop_id, end=end.end, reason=reason[:1000], hint=hint)], go)
 
     def _keep(self, record: LoopRecord) -> None:
-        """Keep a copy for a store that may be lost."""
-        try:
-            LoopFolder.of(self.services.home, self.loop_id).write_json(RECORD, record.model_dump(mode="json"))
-        except StateError as error:
-            log.warning("%s: %s", self.loop_id, error)
-        else:
+        if LoopFolder.of(self.services.home, self.loop_id).keep(record):
             self._kept = record
 
     def _leave(self) -> None:

@@ -30,6 +30,7 @@ from ..messages.loop import LoopRecord
 from ..state.errors import StateError, from_os_error
 from ..state.files import read_private, write_private
 from ..state.home import Home
+from .base import log
 
 TASK, REQUEST, RUBRIC, PLAN, RECORD = "task.md", "request.json", "rubric.md", "plan.md", "record.json"
 FINDINGS, FINDINGS_TEXT, VERDICT = "findings.json", "findings.txt", "verdict.json"
@@ -94,6 +95,15 @@ class LoopFolder:
             return LoopRecord.model_validate(self.read_json(RECORD))
         except ValidationError:
             return None
+
+    def keep(self, record: LoopRecord) -> bool:
+        """Keep the loop as it is now, for a store that may be lost; return whether that could be done."""
+        try:
+            self.write_json(RECORD, record.model_dump(mode="json"))
+        except StateError as error:
+            log.warning("%s: its folder can't be written: %s", record.loop_id, error)
+            return False
+        return True
 
     def check(self, number: int) -> Path:
         """Return the folder of the check that is step ``number``."""

@@ -96,7 +96,8 @@ class Loops(Supervisor):
         loop_id = name.removeprefix("loop:")
         reason = f"the supervisor gave up on it: {error}"[:300]
         hint = "osrc supervisor logs shows why"
-        self._append(LoopEnded(loop_id=loop_id, end=LoopEnd.BLOCKED, reason=reason, hint=hint), None)
+        ended = LoopEnded(loop_id=loop_id, end=LoopEnd.BLOCKED, reason=reason, hint=hint)
+        self._append(ended, _Waiting(loop_id, None), may_wait=True)
 
     def child_ended(self, name: str, error: str | None, *, restarted: bool) -> None:
         """Journal a crash. One that left as its loop was resumed is begun again."""
@@ -114,7 +115,12 @@ class Loops(Supervisor):
     def _take(self, loop_id: str) -> None:
         """Look after a loop, unless it is looked after already, here or by the command that started it."""
         record = None if loop_actor(loop_id) in self.children() else self._record(loop_id)
-        if record is None or record.end is not None:
+        if record is None:
+            return
+        if record.end is not None:
+            folder = LoopFolder.of(self.services.home, loop_id)
+            if folder.record() != record:  # its actor could not, or was not there to: a lost store would revive it
+                folder.keep(record)
             return
         if not may_take(self.services, record.owner):
             return

@@ -11,7 +11,9 @@ from .loop_views import brief
 from .reader import CANDIDATES, Reader
 
 MOST_FACTS = 100_000
-_TURNS = "('loop.accepted', 'loop.resumed', 'loop.ended')"
+_TURNS = "kind IN ('loop.accepted', 'loop.resumed', 'loop.ended')"
+_RESTORED_ENDED = "kind = 'loop.accepted' AND json_valid(body) AND json_extract(body, '$.record.end') IS NOT NULL"
+"""Of a loop that was taken from its folder: it had ended before its store was lost."""
 
 
 def loop(reader: Reader, loop_id: str) -> Record | None:
@@ -29,9 +31,9 @@ def loops(reader: Reader, limit: int = 40) -> list[Record]:
 def live_loops(reader: Reader) -> list[str]:
     """Return the ids of every loop that has not ended, oldest first."""
     live: dict[str, None] = {}
-    # our own words only
-    for loop_id, kind in reader.select(f"SELECT job_id, kind FROM facts WHERE kind IN {_TURNS} ORDER BY seq"):  # noqa: S608 - see above
-        if kind == "loop.ended":
+    ended = f"kind = 'loop.ended' OR ({_RESTORED_ENDED})"
+    for loop_id, over in reader.select(f"SELECT job_id, {ended} FROM facts WHERE {_TURNS} ORDER BY seq"):  # noqa: S608 - our own words only
+        if over:
             live.pop(str(loop_id), None)
         else:
             live[str(loop_id)] = None

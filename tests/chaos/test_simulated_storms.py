@@ -19,15 +19,16 @@ from fakes.chaos_storm import live
 from fakes.lanes import steps
 from fakes.sim_checks import command
 from fakes.sim_machine import KILL, Machine, Proc
+from outsourcerer.actors.loop_names import loop_actor
 from outsourcerer.state.groups_reader import group
-from outsourcerer.state.loops_reader import loop
+from outsourcerer.state.loops_reader import live_loops, loop
 from outsourcerer.state.store import Reader
 
 pytestmark = pytest.mark.chaos
 
 RUN = Path(__file__).with_name("run_chaos.py")
 FAULTS = 450
-KEPT = (32, 47, 504, 508, 556, 560, 628, 690, 2103, 7219)
+KEPT = (32, 47, 504, 508, 556, 560, 628, 690, 2103, 7219, 1796085721, 1796085769)
 """Seeds in which something was found once."""
 
 
@@ -167,3 +168,34 @@ def test_a_loop_and_a_crew_wait_out_a_moment_without_descriptors(world: sim_worl
     with Reader(world.home.database) as reader:
         assert loop(reader, asked.loop["loop_id"])["end"] == "success"
         assert group(reader, crew["group_id"])["ended"] is not None
+
+
+def test_a_loop_that_was_given_up_stays_ended_when_its_store_is_lost(world: sim_world.World) -> None:
+    """Nobody was there to keep it in its folder but those who gave it up."""
+    world.start()
+    path = world.work / "lap"
+    task = steps({"sleep": 5}, {"work": str(path)}, {"mark": "DONE"}, {"end": "x"})
+    terms = {"shape": "verify", "check": command(path, 1, 0.2)}
+    loop_id = world.loop("loop-20270115-080000-0123456789ab", terms, {"laps": 2}, verb="edit", task=task).loop[
+        "loop_id"
+    ]
+
+    def end() -> object:
+        with Reader(world.home.database) as reader:
+            return loop(reader, loop_id)["end"]
+
+    def struck() -> bool:
+        world.assembly.services.directory.tell(loop_actor(loop_id), object())
+        return end() is not None
+
+    world.run_until(lambda: world.stage.delivered, 60)
+    assert world.run_until(struck, 60)
+    assert world.run_until(lambda: not live(world), 600)
+    world.kill()
+    for part in world.home.root.glob("state.db*"):
+        part.unlink()
+    world.start()
+    world.run_until(lambda: False, 60)
+    with Reader(world.home.database) as reader:
+        assert (loop(reader, loop_id)["end"], live_loops(reader)) == ("blocked", [])
+    assert len(world.stage.delivered) == 1
