@@ -40,10 +40,14 @@ class Grid(pyte.Screen):
     def draw(self, data: str) -> None:
         """Draw text; what has no width and combines with nothing is left out."""
         self._drawn = data[-1:]
-        if not data.isascii():
-            data = "".join(char for char in data if wcwidth(char) > 0 or unicodedata.combining(char))
-            super().draw(data)
-            return
+        self._blank_half(0)
+        if data.isascii():
+            self._draw_narrow(data)
+        else:
+            self._draw_any([char for char in data if wcwidth(char) > 0 or unicodedata.combining(char)])
+        self._blank_half(1)
+
+    def _draw_narrow(self, data: str) -> None:
         attributes = self.cursor.attrs
         if attributes is not self._cells_of:
             self._cells, self._cells_of = {}, attributes
@@ -62,6 +66,25 @@ class Grid(pyte.Screen):
             self.buffer[self.cursor.y][self.cursor.x] = cell
             self.cursor.x += 1
         self.dirty.add(self.cursor.y)
+
+    def _draw_any(self, chars: list[str]) -> None:
+        if all(wcwidth(char) < 2 for char in chars):
+            super().draw("".join(chars))
+            return
+        for char in chars:
+            if wcwidth(char) == 2 and self.cursor.x == self.columns - 1 and pyte.modes.DECAWM in self.mode:
+                self.cursor.x = self.columns  # on to the next row: pyte would draw half of it at the edge
+            super().draw(char)
+
+    def _blank_half(self, drawn: int) -> None:
+        """Blank what is left of a wide character that is drawn over: its left half before (0), its right after (1).
+
+        The right half is a cell without a character.
+        """
+        row, column = self.buffer.get(self.cursor.y, {}), self.cursor.x
+        if column in row and not row[column].data and column > 0:
+            half = column - 1 + drawn
+            row[half] = row[half]._replace(data=" ")
 
     def index(self) -> None:
         """Move down; a row that leaves at the top goes into the scrollback."""

@@ -165,6 +165,9 @@ def test_rows_leave_at_the_top_for_a_smaller_size_only_if_they_must():
         (b"\x1b[1;2r\x1b[3;1H\x1b[9Bx", ["", "", "", "x"], (3, 1)),
         (b"ab\x1bEc", ["ab", "c", "", ""], (1, 1)),
         (b"12345678\x1b[Bx", ["12345678", "       x", "", ""], (1, 8)),
+        ("1234567漢".encode(), ["1234567", "漢", "", ""], (1, 2)),
+        ("漢字\x1b[1;1Hxy\x1b[1;4Hz".encode(), ["xy z", "", "", ""], (0, 4)),
+        ("漢字\x1b[1;1H─".encode(), ["─ 字", "", "", ""], (0, 1)),
     ],
 )
 def test_it_moves_and_draws_as_tmux_does(drawn, rows, cursor):
