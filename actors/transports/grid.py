@@ -81,7 +81,8 @@ class Grid(pyte.Screen):
 
         The right half is a cell without a character.
         """
-        row, column = self.buffer.get(self.cursor.y, {}), self.cursor.x
+        row: dict[int, Char] = self.buffer.get(self.cursor.y, {})
+        column = self.cursor.x
         if column in row and not row[column].data and column > 0:
             half = column - 1 + drawn
             row[half] = row[half]._replace(data=" ")
