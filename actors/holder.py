@@ -30,7 +30,7 @@ from typing import Any, cast
 
 from ..state.identity import boot_id, identify
 from .holder_door import Door
-from .holder_log import ENDED_FIRST, LEFT_US, OVER, EventLog, Voice, hint
+from .holder_log import ENDED_FIRST, LEFT_US, OVER, QUEUED, EventLog, Voice, hint
 from .holder_loop import SelectLoop
 from .own_job import ender
 from .shim import BINARY, LINUX, NOFOLLOW, PR_SET_CHILD_SUBREAPER, claim, read_all, write_json
@@ -338,7 +338,7 @@ class Holder:
         elif op == "close":
             self.close(str(entry.get("cause") or "stopped on request"))
             self.emit({"type": "delivery", "number": number, "state": "done"})
-        elif op in ("send", "model", "effort", "mode"):
+        elif op in QUEUED:
             if op == "send" and entry.get("interrupt") and busy:
                 engine.interrupt(0)
             self._queue.append(entry)
@@ -349,6 +349,8 @@ class Holder:
         """Give the next entry, if nothing runs."""
         if self.state != "idle" or self._busy is not None or not self._queue or self._cause or self.loop.stopped:
             return
+        if not self._log.flush():
+            return  # were we killed now, nobody could say what had been given: it is tried again at the next look
         engine = self._engine
         assert engine is not None  # noqa: S101 - as above
         entry = self._queue.popleft()

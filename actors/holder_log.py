@@ -22,6 +22,8 @@ OVER = frozenset({"done", "refused", "failed", "turn-started", "unverified"})
 """The deliveries that are the last of an entry."""
 LEFT_US = frozenset({"written", "seen"})
 """Those after which it can't be said that nothing reached the program."""
+QUEUED = frozenset({"send", "model", "effort", "mode"})
+"""What is given one at a time, to a program that is idle; everything else at once."""
 ENDED_FIRST = "the session ended first"
 
 

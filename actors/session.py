@@ -48,7 +48,7 @@ from .base import Actor, Handle, Query, ReplyPort, log
 from .journal_writer import JournalWriter
 from .services import Services
 from .session_asks import Give, Given, StopSession, ended
-from .session_holding import Gone, Holding, Launched
+from .session_holding import SUPERVISOR, Gone, Holding, Launched
 from .session_joining import write_join
 from .session_limits import LimitWatch, limit_met
 from .session_meter import Meter
@@ -57,7 +57,14 @@ from .session_reading import Tail, read_news
 
 TICK_S = 1.0
 CLOSE_S = 8.0
+CLOSE_AGAIN_S, MOST_CLOSINGS = 5.0, 60
+"""How soon, and how often, it is tried again to close a log that a full disk kept open: its end is told after it."""
 """How long a holder may take to end its delegate; it ends the tree itself after five seconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class _CloseDue:
+    """Its log may be closed by now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +117,8 @@ class Session(Actor):
         self._ids: dict[str, int] = {}
         self._given = record.given
         self._close_at: float | None = None
+        self._closings = 0
+        """How often its log took nothing when it was to be closed."""
         self._turns = record.turns
         self._watch = LimitWatch()
 
@@ -169,8 +178,13 @@ class Session(Actor):
             case _More():
                 self._read()
             case Launched(trouble=trouble):
-                if trouble is not None and self.folder.claim(self.record.attempt, {"by": "supervisor"}):
+                if trouble is not None and self.folder.claim(self.record.attempt, SUPERVISOR):
                     self._step(Over(trouble))
+            case Gone(told=False) if self._closings < MOST_CLOSINGS:
+                self._closings += 1
+                self.services.clock.later(CLOSE_AGAIN_S, self.handle, _CloseDue())
+            case _CloseDue():
+                self._holding.end(self.record.attempt, self.machine.reason)
             case Gone(survivors=survivors):
                 if survivors:
                     log.error("%s: processes that would not end: %s", self.record.session_id, survivors)

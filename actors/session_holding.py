@@ -20,7 +20,11 @@ from .tree import in_background
 
 LAUNCH_S = 45.0
 """How long a holder may take to claim its attempt before it is claimed from it."""
+BEGIN_S = 180.0
+"""How long one whose claim names nobody may take to sign: it may have to wait for the next minute first."""
 END_GRACE_S = 2.0
+SUPERVISOR = {"by": "supervisor"}
+"""The claim of an attempt that nobody else is to take any more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +39,8 @@ class Gone:
     """To the session: what was left of its processes was ended, but for ``survivors``."""
 
     survivors: tuple[int, ...] = ()
+    told: bool = True
+    """Whether its log says by now what became of all that it was given: a full disk takes nothing."""
 
 
 class Holding:
@@ -101,7 +107,12 @@ class Holding:
             return look(process.pid, process.started, process.boot_id) in ("running", "stopped")
         waited_s = self._services.clock.now().mono - self._asked_at
         # Nobody claimed it: once its time is over nobody else may, so that a late one gives nothing.
-        return waited_s < LAUNCH_S or not self._folder.claim(attempt, {"by": "supervisor"})
+        if waited_s < LAUNCH_S:
+            return True
+        if self._folder.claim(attempt, SUPERVISOR):
+            return False
+        # Our own claim names nobody, and one that was taken on a full disk never will: such a holder signs, or is gone.
+        return waited_s < BEGIN_S and self._folder.read_json(f"claim.{attempt}") != SUPERVISOR
 
     def program_runs(self) -> bool:
         """Whether what it holds runs, with or without it."""
@@ -125,6 +136,6 @@ class Holding:
 
         def work() -> Gone:
             survivors = end_session(self._session_id, delegate, holder, END_GRACE_S)
-            return Gone(closed(self._folder, attempt, reason, survivors))
+            return Gone(survivors, closed(self._folder, attempt, reason, survivors))
 
         in_background(f"end:{self._session_id}", self._handle, work, otherwise=Gone())

@@ -26,6 +26,7 @@ from .holders import end_session
 from .journal_writer import RESTARTING, JournalWriter
 from .services import Services
 from .session import Session
+from .session_closing import closed
 from .session_names import session_actor
 from .supervisor import ChildSpec, Restart, Supervisor
 from .tree import in_background
@@ -232,14 +233,16 @@ class Sessions(Supervisor):
             [SessionEnded(session_id=session_id, attempt=record.attempt, state=SessionState.LOST, reason=reason)]
         )
         self._free(record.name, session_id)
-        held = SessionFolder(self.services.home.session_dir(session_id)).read_holder(record.attempt)
+        folder = SessionFolder(self.services.home.session_dir(session_id))
+        held = folder.read_holder(record.attempt)
         holder, delegate = (held.holder, held.delegate) if held else (record.holder, record.delegate)
-        in_background(
-            f"end:{session_id}",
-            self.handle,
-            lambda: _Swept(end_session(session_id, delegate, holder, 2.0)),
-            otherwise=_Swept(()),
-        )
+
+        def work() -> _Swept:
+            survivors = end_session(session_id, delegate, holder, 2.0)
+            closed(folder, record.attempt, reason, survivors)
+            return _Swept(survivors)
+
+        in_background(f"end:{session_id}", self.handle, work, otherwise=_Swept(()))
 
     # --- small things
 

@@ -158,8 +158,15 @@ class SessionFolder:
 
     def entry_id(self, number: int) -> str:
         """Return the id of such an entry; empty where it is not legible."""
+        return self._entry_word(number, "id")
+
+    def entry_op(self, number: int) -> str:
+        """Return what such an entry asks for (``send``, ``interrupt``, ...); empty where it is not legible."""
+        return self._entry_word(number, "op")
+
+    def _entry_word(self, number: int, name: str) -> str:
         entry = self.read_json(f"{INBOX}/{number:08}.json", ENTRY_LIMIT)
-        return str((entry or {}).get("id") or "")
+        return str((entry or {}).get(name) or "")
 
     def settle(self, promised: int) -> dict[str, int]:
         """After a crash: give what was journalled (up to ``promised``), forget the rest; return the ids given."""

@@ -32,6 +32,10 @@ KEPT = (32, 47, 504, 508, 556, 560, 628, 690, 2103, 7219, 1796085721, 1796085769
 """Seeds in which something was found once."""
 
 
+KEPT_TALKS = (3, 20, 42)
+"""The same, of storms of sessions."""
+
+
 def played(*words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, str(RUN), *words], capture_output=True, text=True, check=False, timeout=540)
 
@@ -51,7 +55,7 @@ def test_what_a_program_opens_while_the_supervisor_waits_is_not_the_supervisors(
 
 
 def test_a_slice_of_storms() -> None:
-    done = played("--faults", str(FAULTS), "--seed", "1", "--real", "0", "--workers", "1")
+    done = played("--faults", str(FAULTS), "--seed", "1", "--real", "0", "--talk", "0", "--workers", "1")
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
     assert "supervisor killed in a call" in done.stdout
 
@@ -60,6 +64,14 @@ def test_what_storms_have_found() -> None:
     done = played(*(word for seed in KEPT for word in ("--only", f"sim:{seed}")))
     assert done.stdout.count(" 0 violations") == len(KEPT), done.stdout[-4000:] + done.stderr[-4000:]
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
+
+
+def test_storms_of_sessions() -> None:
+    done = played(*(word for seed in KEPT_TALKS for word in ("--only", f"talk:{seed}")))
+    assert done.stdout.count(" 0 violations") == len(KEPT_TALKS), done.stdout[-4000:] + done.stderr[-4000:]
+    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
+    for word in ("holder killed", "session_given", "session.steer", "session.stop"):
+        assert word in done.stdout, f"these storms have none: {word}"
 
 
 @pytest.fixture

@@ -53,6 +53,8 @@ class Proc:
     descriptors: list[int] = field(default_factory=list)
     open_gate: bool = False
     idle: bool = False
+    last_call: int | None = None
+    """After how many more changing system calls of its own it is dead."""
 
     @property
     def there(self) -> bool:
@@ -92,6 +94,8 @@ class Machine:
         """The same, but that one call fails for want of room."""
         self.dead = False
         self.in_supervisor = False
+        self.current: Proc | None = None
+        """Whose program has its turn."""
         self.calls = 0
         self.happened: list[str] = []
 
@@ -249,13 +253,17 @@ class Machine:
         assert proc.program is not None
         # The supervisor may wait meanwhile: what this one opens is no file of the supervisor's all the same.
         inside, self.in_supervisor = self.in_supervisor, False
+        before, self.current = self.current, proc
         try:
             said = next(proc.program)
         except StopIteration:
             self.exit(proc, code=proc.status[1] if proc.status[0] == "code" else 0)
             return
+        except Killed:
+            self.exit(proc, signal=KILL)
+            return
         finally:
-            self.in_supervisor = inside
+            self.in_supervisor, self.current = inside, before
         if said == IDLE:
             proc.idle = True
         elif isinstance(said, float):
@@ -266,7 +274,7 @@ class Machine:
 
     def of_ours(self) -> list[Proc]:
         """What was started for a job or a check, and lives."""
-        ours = ("delegate", "child", "shim", "keeper", "check")
+        ours = ("delegate", "child", "shim", "keeper", "check", "holder")
         return [proc for proc in self.table.values() if proc.kind in ours and proc.there]
 
     # --- system calls
@@ -290,6 +298,11 @@ class Machine:
                 if self.failing_call <= 0:
                     self.failing_call = None
                     raise no_room(path)
+        elif self.current is not None and self.current.last_call is not None:
+            self.current.last_call -= 1
+            if self.current.last_call <= 0:
+                self.current.last_call = None
+                raise Killed
         if self.full and makes:
             raise no_room(path)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import signal
 import sys
@@ -12,6 +13,7 @@ from typing import Any
 import pytest
 from outsourcerer.actors import holder as holding
 from outsourcerer.actors.holder import STARTS, Holder
+from outsourcerer.actors.holder_log import EventLog
 from outsourcerer.actors.session_holding import Holding
 from outsourcerer.actors.transports import piped
 from outsourcerer.lanes.opencode.events import CONTENDED
@@ -146,3 +148,22 @@ def test_whoever_supervises_it_sees_the_other_program(tmp_path: Path) -> None:
         assert found.delegate.pid == delegate
         assert seen.known is found
         assert seen.find(record, fresh=True) is None, "it is told once"
+
+
+def test_nothing_is_given_while_its_events_can_t_be_written(held: Holder, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Were it killed then, nobody could say what had been given."""
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "no room")
+
+    sent: list[int] = []
+    held._engine = SimpleNamespace(pid=None, send=lambda number, _text: sent.append(number))  # type: ignore[assignment]
+    held.state = "idle"
+    held._queue.append({"number": 1, "op": "send", "text": "x"})
+    with monkeypatch.context() as disk:
+        disk.setattr(EventLog, "_write", full)
+        held.emit({"type": "notice", "text": "x"})
+        held._give()
+        assert sent == []
+    held._give()
+    assert sent == [1]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 from pathlib import Path
 from typing import Any
@@ -84,7 +85,38 @@ def test_what_a_damaged_log_lost_is_not_called_undelivered(folder: SessionFolder
 
 def test_a_log_that_somebody_may_still_write_is_left_alone(folder: SessionFolder) -> None:
     give(folder, 1)
-    assert closed(folder, 1, "stopped on request", (7,)) == (7,)
+    assert closed(folder, 1, "stopped on request", (7,)) is True
     assert not (folder.path / "events.jsonl").exists()
-    assert closed(folder, 1, "stopped on request", ()) == ()
+    assert closed(folder, 1, "stopped on request", ()) is True
     assert len(news(folder, 0)) == 2
+
+
+@pytest.mark.parametrize(
+    ("state", "op", "became"),
+    [
+        ("idle", "send", ["unverified", "failed"]),  # killed between giving it and writing that down
+        ("working", "send", ["failed", "failed"]),  # nothing of the queue is given then
+        ("working", "interrupt", ["unverified", "unverified"]),  # this is given at once
+    ],
+)
+def test_what_a_killed_holder_may_have_been_giving_is_not_called_undelivered(
+    folder: SessionFolder, state: str, op: str, became: list[str]
+) -> None:
+    for number in (1, 2):
+        folder.prepare(number, {"id": f"c:{number}", "op": op})
+        assert folder.promise(number)
+    tell(folder, STARTED, {"type": "state", "state": state}, delivery(1, "accepted"), delivery(2, "accepted"))
+    assert close_log(folder, 1, "its holder died")
+    assert [row[2] for row in news(folder, 4) if row[0] == "delivery"] == became
+
+
+def test_a_log_that_takes_nothing_is_to_be_closed_again(folder: SessionFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "no room")
+
+    give(folder, 1)
+    with monkeypatch.context() as disk:
+        disk.setattr(EventLog, "_write", full)
+        assert closed(folder, 1, "its holder died", ()) is False
+    assert closed(folder, 1, "its holder died", ()) is True
+    assert [row[0] for row in news(folder, 0)] == ["delivery", "exited"]
