@@ -56,10 +56,6 @@ class JobDesk:
             ),
         )
 
-    def awaits(self, job_id: str) -> bool:
-        """Whether a job was asked for under this id, and nobody knows yet what became of that."""
-        return self._flights.is_open(job_id)
-
     def _submit(self, request: JobRequest, flight: Flight, *, dry_run: bool = False) -> Reply:
         named = self.after_named(request)
         if isinstance(named, Refused):
