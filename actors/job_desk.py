@@ -12,6 +12,7 @@ from ..messages.job import JobRequest
 from ..messages.refusals import RefusalCode, Refused
 from ..messages.replies import Accepted, Plan, Reply
 from ..state.ids import is_job_id
+from ..state.job_folder import JobFolder
 from ..state.store import Reader
 from .attempt import keep_promise
 from .base import ask
@@ -21,6 +22,7 @@ from .intake import draft as decide
 from .job_writing import create, forget_spool, read_plan
 from .jobs_asked import Submit
 from .lane_book import LaneBook
+from .leftovers import make_room
 from .owners import own_identity
 from .purse import Weigh
 from .services import Services
@@ -47,7 +49,11 @@ class JobDesk:
         if job_id is None or dry_run:
             return self._submit(request, Flight(), dry_run=dry_run)
         return self._flights.once(
-            job_id, lambda: self._asked_before(request, job_id), lambda flight: self._submit(request, flight)
+            job_id,
+            lambda: self._asked_before(request, job_id),
+            lambda flight: (
+                make_room(JobFolder(self.services.home.job_dir(job_id)), self.services) or self._submit(request, flight)
+            ),
         )
 
     def awaits(self, job_id: str) -> bool:

@@ -48,9 +48,7 @@ def own_tree(
     if request.continues is not None:
         message = "a conversation goes on where its job worked, also in that job's work tree"
         return Refused(code=RefusalCode.NO_WORKTREE, message=message, hint="leave --worktree out")
-    job_id = request.job_id
-    if job_id is None or home.job_dir(job_id).exists():
-        job_id = new_job_id(time.time(), random(6))
+    job_id = request.job_id or new_job_id(time.time(), random(6))
     planned = plan_worktree(request.cwd, job_id, settings.text("worktree_base") or "HEAD")
     return planned if isinstance(planned, Refused) else (request.model_copy(update={"job_id": job_id}), planned)
 

@@ -27,6 +27,7 @@ from ..state.settings import Settings
 from .advising import project_root
 from .intake import Draft
 from .kept_request import keepable
+from .leftovers import taken
 from .recheck import keep
 from .tree import JOB_VARIABLE
 from .work_tree import GUARD
@@ -73,21 +74,21 @@ def create(  # noqa: PLR0913  the machine comes in by name
 
     A member of a ``group`` (its id, and how many of it run at a time) is parked: it waits there for its turn.
 
-    Raises StateError; then nothing is left behind. Raises PermissionError for a draft that did not pass the gate.
+    Raises StateError, also where the id that was asked for has a folder; then nothing is left behind. Raises
+    PermissionError for a draft that did not pass the gate.
     """
     if draft_.permit is None:  # before there is a folder
         raise PermissionError("this draft did not pass the gate")
     at = time.time() if now is None else now
     home.preflight()
-    wanted = draft_.request.job_id
     while True:
-        job_id, wanted = wanted or new_job_id(at, random(6)), None  # one that is taken is left alone
+        job_id = draft_.request.job_id or new_job_id(at, random(6))
         try:
             folder = JobFolder.create(home, job_id)
             break
         except FileExistsError:
-            if draft_.tree is not None and draft_.tree.tree.branch.endswith(job_id):  # it is named by this very id
-                raise StateError("state_damaged", f"there is a job {job_id} already", "try again") from None
+            if draft_.request.job_id is not None:  # whoever asked for it must get neither another one nor another's
+                raise taken(f"job {job_id}") from None
     record = record_of(draft_, job_id, at, owner)
     if group is not None:
         record = record.model_copy(update={"group_id": group[0], "group_most": group[1], "parked": True})

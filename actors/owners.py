@@ -27,6 +27,14 @@ def owned_elsewhere(owner: Identity | None) -> bool:
     return look(owner.pid, owner.started, owner.boot_id) != "gone"
 
 
+def is_abandoned(services: Services, owner: Identity | None) -> bool:
+    """Whether nobody can be at work any more on what its maker, ``owner``, has not journalled.
+
+    What a supervisor (None) was at is abandoned once the state home's lock is free: it is taken then.
+    """
+    return not owned_elsewhere(owner) and (not services.attached or services.lock.take())
+
+
 def may_take(services: Services, owner: Identity | None) -> bool:
     """Whether a group or a loop is ours to look after. A tree inside a command takes those that a command began.
 

@@ -39,6 +39,7 @@ from .host import decode_environment
 from .in_flight import Flight, Flights, is_unknown
 from .job_writing import read_plan_file
 from .lane_book import LaneBook
+from .leftovers import make_room
 from .limit_book import refusal
 from .model_book import known_models
 from .recheck import GATE, Asks, dispatch_again
@@ -108,7 +109,12 @@ class SessionDesk:
         asked = request.session_id or new_job_id(time.time(), os.urandom(6))
         request = request.model_copy(update={"session_id": asked})
         return self._flights.once(
-            asked, lambda: self._asked_before(asked), lambda flight: self._started(request, flight)
+            asked,
+            lambda: self._asked_before(asked),
+            lambda flight: (
+                make_room(SessionFolder(self.services.home.session_dir(asked)), self.services)
+                or self._started(request, flight)
+            ),
         )
 
     def _started(self, request: SessionRequest, flight: Flight) -> Reply:
@@ -160,8 +166,13 @@ class SessionDesk:
     def _asked_before(self, session_id: str) -> Reply | None:
         """Return the answer to a request that was taken already, though the client never heard of it."""
         row = self._row(session_id)
-        plan = read_plan_file(self.services.home.session_dir(session_id) / PLAN) if row is not None else None
-        return SessionIsAccepted(session=self._object(row), plan=plan) if row is not None and plan is not None else None
+        if row is None:
+            return None
+        plan = read_plan_file(self.services.home.session_dir(session_id) / PLAN)
+        if plan is None:
+            message = f"session {session_id} was taken, but its plan can't be read"
+            return Refused(code=RefusalCode.STATE_DAMAGED, message=message, hint="osrc session list")
+        return SessionIsAccepted(session=self._object(row), plan=plan)
 
     def _row(self, session_id: str) -> dict[str, Any] | None:
         with Reader(self.services.home.database) as reader:

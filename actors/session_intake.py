@@ -38,6 +38,7 @@ from .host import host_for
 from .intake import effective, with_verdict
 from .intake_checks import as_utf8, check_cwd
 from .job_writing import environment_of
+from .leftovers import taken
 from .limit_book import LimitBook, refusal
 from .model_book import ModelBook, known_models
 from .notices import notices_path
@@ -258,16 +259,14 @@ def create_session(  # noqa: PLR0913 - by name
     """
     at = time.time() if now is None else now
     home.preflight()
-    wanted = draft.request.session_id
     while True:
-        session_id, wanted = wanted or new_job_id(at, random(6)), None
+        session_id = draft.request.session_id or new_job_id(at, random(6))
         try:
             folder = SessionFolder.create(home, session_id)
             break
         except FileExistsError:
             if draft.request.session_id is not None:  # whoever asks again with it must not get two
-                message = f"there is a folder of a session {session_id} already; nothing was started"
-                raise StateError("state_damaged", message, "start it without that id") from None
+                raise taken(f"session {session_id}") from None
     record = _record(draft, session_id, at)
     try:
         write_launch(folder, draft, home, attempt=1, first=1, umask=umask, random=random, road=road)

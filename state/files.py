@@ -197,6 +197,20 @@ def set_aside(path: Path, suffix: str, ending: str = "") -> Path | None:
     raise StateError("state_damaged", f"too many damaged copies of {printable(path)}", "remove the old ones")
 
 
+def holds_none_of(path: Path, beginnings: tuple[str, ...]) -> bool:
+    """Whether it is a folder, no link to one, in which nothing is named so; a file half-written bears a dot in front.
+
+    False where that can't be seen.
+    """
+    try:
+        if not stat.S_ISDIR(path.lstat().st_mode):
+            return False
+        with os.scandir(path) as entries:
+            return not any(entry.name.lstrip(".").startswith(beginnings) for entry in entries)
+    except OSError:
+        return False
+
+
 def sync_folder(folder: str | os.PathLike[str], files: Files = FILES) -> None:
     """Put a folder's own entries on the disk. Raises OSError; a file system that can't is taken as done."""
     try:

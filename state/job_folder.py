@@ -40,7 +40,7 @@ from pydantic import ValidationError
 
 from ..messages.job import ExitStatus, Identity, JobRecord
 from .errors import StateError, from_os_error, printable
-from .files import FILES, Files, create_private, place_private, read_private, set_aside, write_private
+from .files import FILES, Files, create_private, holds_none_of, place_private, read_private, set_aside, write_private
 from .home import Home
 
 META = "meta.json"
@@ -61,6 +61,9 @@ JSON_LIMIT = 1 << 20
 
 META_LIMIT = 64 * 1024 * 1024
 """The same of one that holds a plan: a plan shows the command, and that may hold the task."""
+
+_AFTER_THE_PROMISE = (META, END, EXIT, "claim.")
+"""How the names of files begin that are only written then; what is set aside of them keeps its name in front."""
 
 _LOST = ExitStatus(lost=True)
 
@@ -194,6 +197,14 @@ class JobFolder:
     def read_meta(self) -> JobRecord | None:
         """Return the record's second copy; None when there is none of this job that can be read."""
         return self._record(END) or self._record(META)
+
+    def read_draft(self) -> JobRecord | None:
+        """Return what is not promised yet; None when there is nothing of this job that can be read."""
+        return self._record(DRAFT)
+
+    def is_unpromised(self) -> bool:
+        """Whether it is a folder that only was begun: nothing in it is written once the job is promised."""
+        return holds_none_of(self.path, _AFTER_THE_PROMISE)
 
     def read_plan(self) -> object:
         """Return the plan that the job was taken with, as ``begin_meta`` got it; None when it can't be read."""

@@ -33,7 +33,7 @@ from pydantic import ValidationError
 from ..messages.job import Identity
 from ..messages.session import SessionRecord
 from .errors import StateError, from_os_error
-from .files import FILES, create_private, place_private, read_private, write_private
+from .files import FILES, create_private, holds_none_of, place_private, read_private, write_private
 from .home import Home
 
 META = "meta.json"
@@ -47,6 +47,9 @@ INBOX = "inbox"
 JSON_LIMIT = 1 << 20
 ENTRY_LIMIT = 32 << 20
 MOST_ENTRIES = 100_000
+
+_AFTER_THE_PROMISE = (META, EXIT, HOLDER, EVENTS, "claim.")
+"""How the names of files begin that are only written then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +128,10 @@ class SessionFolder:
             return None if value is None else SessionRecord.model_validate(value)
         except ValidationError:
             return None
+
+    def is_unpromised(self) -> bool:
+        """Whether it is a folder that only was begun: nothing in it is written once the session is promised."""
+        return holds_none_of(self.path, _AFTER_THE_PROMISE)
 
     # --- what it is given
 

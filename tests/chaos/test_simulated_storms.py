@@ -129,6 +129,33 @@ def test_who_asks_again_while_the_first_request_waits_gets_no_second_job(world: 
     assert [heard.job_id for heard in world.stage.delivered] == [wanted]
 
 
+def test_who_asks_again_after_a_kill_gets_the_very_job_whichever_call_was_the_last(world: sim_world.World) -> None:
+    """Both requests bear the id that the caller chose: what was begun before the kill is neither doubled nor left."""
+    world.start()
+    world.submit({"mark": "DONE"}, {"end": "x"})
+    before, asked = world.machine.calls, []
+    world.submit({"mark": "DONE"}, {"end": "x"})
+    calls = world.machine.calls - before
+    assert calls > 4, "a folder, its files, the draft and the promise at the least"
+    for last in range(1, calls + 1):
+        wanted = f"20270115-080000-{last:012x}"
+        world.start()
+        world.machine.last_call = last
+        reply = world.submit({"mark": "DONE"}, {"end": "x"}, job_id=wanted)
+        if reply is None:
+            reply = world.submit({"mark": "DONE"}, {"end": "x"}, job_id=wanted)
+        world.machine.last_call = None
+        asked.append(wanted)
+        assert reply.job_id == wanted, f"killed in call {last} of {calls}"
+    assert world.run_until(lambda: world.assembly is not None and not live(world), 600)
+    with Reader(world.home.database) as reader:
+        known = {row["job_id"] for row in reader.jobs(None, 0)[0]}
+    assert known.issuperset(asked)
+    assert (len(known), {path.name for path in world.home.jobs_dir.iterdir()}) == (len(asked) + 2, known)
+    heard = [prompt.job_id for prompt in world.stage.delivered]
+    assert sorted(heard) == sorted(known), "each was given its prompt once"
+
+
 def test_the_machine_fails_calls_as_a_real_one_does(world: sim_world.World) -> None:
     """The faults bite: what they do is what the system says."""
     with world._inside():

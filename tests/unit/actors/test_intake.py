@@ -6,7 +6,7 @@ import os
 
 import pytest
 from fakes.lanes import fake_argv, install_fake_lanes, lane_toml, write_lane
-from fakes.state import NOW, FailingDisk, names, refusal_of, scratch_home
+from fakes.state import NOW, FailingDisk, job_id, names, refusal_of, scratch_home
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from outsourcerer.actors import intake_checks
@@ -295,6 +295,17 @@ def test_ids_that_are_taken_are_not_taken_again(desk):
     first, _ = desk.create(drafted, random=lambda size: next(rolls)[:size])
     second, _ = desk.create(drafted, random=lambda size: next(rolls)[:size])
     assert first.job_id != second.job_id
+
+
+def test_an_id_that_was_asked_for_is_given_or_refused_never_another(desk):
+    drafted = desk.draft(job_id=job_id(1))
+    assert isinstance(drafted, Draft)
+    record, folder = desk.create(drafted)
+    assert record.job_id == job_id(1)
+    before = names(folder.path)
+    error = refusal_of(lambda: desk.create(drafted))
+    assert error.code == "state_damaged"
+    assert (names(desk.home.jobs_dir), names(folder.path)) == ([job_id(1)], before)
 
 
 def test_a_disk_that_fills_up_at_any_write_leaves_nothing_behind(desk, monkeypatch):

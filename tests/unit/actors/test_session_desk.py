@@ -54,6 +54,7 @@ def desk(home, monkeypatch):
         umask=0o022,
         road=None,
         stopping=threading.Event(),
+        attached=False,
         admission=SimpleNamespace(admit=lambda _settings: None),
         vigil=SimpleNamespace(launched=lambda *_: None),
     )
@@ -108,6 +109,22 @@ def test_a_start_that_is_refused_at_once_leaves_no_folder(desk, home, monkeypatc
     assert desk.live() == 0
 
 
+def test_a_start_whose_supervisor_was_killed_may_be_asked_for_again_under_its_id(desk, home, monkeypatch):
+    left = SessionFolder.create(home, job_id(1))
+    left.write_json("launch.json", {})
+    asked = []
+    monkeypatch.setattr(session_desk, "ask", lambda *words: asked.append(words[1].record.session_id) or TAKEN)
+    start_ = SessionStart(request=SessionRequest(cwd="/", session_id=job_id(1)))
+    assert desk.answer(start_) is TAKEN
+    assert asked == [job_id(1)]
+
+
+def test_a_session_that_there_is_is_not_said_to_be_none_for_want_of_its_plan(desk, monkeypatch):
+    monkeypatch.setattr(desk, "_row", lambda session_id: {"session_id": session_id})
+    answer = desk.answer(SessionStart(request=SessionRequest(cwd="/", session_id=job_id(1))))
+    assert (answer.code, "was taken" in answer.message) == (RefusalCode.STATE_DAMAGED, True)
+
+
 def test_a_start_whose_taker_crashed_leaves_no_folder_and_may_be_asked_for_again(desk, home, monkeypatch):
     asked = []
     monkeypatch.setattr(session_desk, "ask", lambda *words: asked.append(words) or BUSY)
@@ -136,7 +153,7 @@ def test_a_start_whose_plan_cannot_be_kept_leaves_no_folder(desk, home, monkeypa
 def test_an_id_of_the_caller_s_whose_folder_is_there_gets_no_other(home):
     SessionFolder.create(home, job_id(1))
     draft = SimpleNamespace(request=SessionRequest(cwd="/", session_id=job_id(1)))
-    with pytest.raises(StateError, match="already; nothing was started"):
+    with pytest.raises(StateError, match=r"already, .* nothing was started"):
         create_session(draft, home, umask=0o022)
     assert home.session_dir(job_id(1)).is_dir(), "it is not ours to remove"
 
