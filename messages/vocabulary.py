@@ -179,3 +179,14 @@ JOB_ID_PATTERN = r"^[0-9]{8}-[0-9]{6}-[0-9a-f]{12}$"
 
 GROUP_ID_PATTERN = r"^[a-z]{2,12}-[0-9]{8}-[0-9]{6}-[0-9a-f]{12}$"
 """``fanout-YYYYmmdd-HHMMSS-xxxxxxxxxxxx``: what kind of group it is, then as a job's id."""
+
+
+def repeats(state: object, words: object) -> bool:
+    """Whether words about a state only say its name again.
+
+    >>> repeats("failed", "Failed."), repeats("done?", "done"), repeats("failed", "no room"), repeats("failed", None)
+    (True, True, False, False)
+    """
+    if not isinstance(state, str) or not isinstance(words, str):
+        return False
+    return words.strip(" .:!?").casefold() == state.strip("?").casefold()

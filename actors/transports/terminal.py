@@ -1,28 +1,24 @@
 """A terminal that remembers: bytes of a program in, a ``Screen`` and answers to its questions out.
 
 It says that it is a plain xterm: it answers device attributes, status and cursor position, and is silent
-where it can't keep a promise (the kitty keyboard). The emulation is pyte's; the reading of the byte stream is
-ours, because pyte's own reader draws strings it does not know (device control, kitty graphics) as text, loses
-the rest of a chunk after a zero-width character, and raises on private modes (seen: pyte 0.8.2).
+where it can't keep a promise (the kitty keyboard). The emulation is pyte's, mended (``grid.py``); the reading of
+the byte stream is ours, because pyte's own reader draws strings it does not know (device control, kitty graphics)
+as text, loses the rest of a chunk after a zero-width character, and raises on private modes (seen: pyte 0.8.2).
 """
 
 from __future__ import annotations
 
 import codecs
 import re
-import unicodedata
-from collections import deque
 from collections.abc import Callable, Mapping
-from typing import Any
 
 import pyte
 from pyte.screens import Char
-from wcwidth import wcwidth
 
 from ...lanes.screens.model import Screen, Span
+from .grid import Grid
 
 COLUMNS, ROWS = 200, 50
-SCROLLBACK_ROWS = 2000
 PENDING_CAP = 8192
 """An escape sequence longer than this is read past, not kept."""
 MOMENT = re.compile(
@@ -43,7 +39,7 @@ _STRING_END = re.compile(r"\x07|\x1b\\|\x9c")
 _ESCAPES = {
     "c": "reset",
     "D": "index",
-    "E": "linefeed",
+    "E": "next_line",
     "M": "reverse_index",
     "H": "set_tab_stop",
     "7": "save_cursor",
@@ -57,117 +53,8 @@ _CONTROLS = {
     "\f": "linefeed",
     "\r": "carriage_return",
 }
-_SEQUENCES = {name: method for name, method in pyte.Stream.csi.items() if name not in "cn'"}
-_ALTERNATE = frozenset({47, 1047, 1049})
-_FAINT, _NOT_FAINT = 2, 22
-
-
-class Grid(pyte.Screen):
-    """pyte's screen with an alternate buffer, faint text (kept in the ``blink`` bit) and a scrollback of text."""
-
-    def __init__(self, columns: int, rows: int) -> None:
-        self.scrolled: deque[str] = deque(maxlen=SCROLLBACK_ROWS)
-        self.scrolled_total = 0
-        self.alternate = False
-        self.answer: Callable[[bytes], None] = lambda _: None
-        self._other: tuple[Any, ...] | None = None
-        self._cells: dict[str, Char] = {}
-        self._cells_of: Char | None = None
-        super().__init__(columns, rows)
-
-    def draw(self, data: str) -> None:
-        """Draw text; what has no width and combines with nothing is left out."""
-        if not data.isascii():
-            data = "".join(char for char in data if wcwidth(char) > 0 or unicodedata.combining(char))
-            super().draw(data)
-            return
-        attributes = self.cursor.attrs
-        if attributes is not self._cells_of:
-            self._cells, self._cells_of = {}, attributes
-        cells = self._cells
-        for char in data:
-            if self.cursor.x == self.columns:
-                if pyte.modes.DECAWM in self.mode:
-                    self.dirty.add(self.cursor.y)
-                    self.carriage_return()
-                    self.linefeed()
-                else:
-                    self.cursor.x -= 1
-            cell = cells.get(char)
-            if cell is None:
-                cell = cells[char] = attributes._replace(data=char)
-            self.buffer[self.cursor.y][self.cursor.x] = cell
-            self.cursor.x += 1
-        self.dirty.add(self.cursor.y)
-
-    def index(self) -> None:
-        """Move down; a row that leaves at the top goes into the scrollback."""
-        top, bottom = self.margins or (0, self.lines - 1)
-        if self.cursor.y == bottom and top == 0 and not self.alternate:
-            self.scrolled.append(row_text(self.buffer[0], self.columns))
-            self.scrolled_total += 1
-        super().index()
-
-    def select_graphic_rendition(self, *attrs: int, **_kwargs: object) -> None:
-        """Set attributes; colours are passed over whole, so that no part of one is read as an attribute."""
-        plain: list[int] = []
-        faint: bool | None = None
-        numbers = list(attrs) or [0]
-        while numbers:
-            number = numbers.pop(0)
-            if number in {38, 48, 58}:
-                size = {5: 2, 2: 4}.get(numbers[0] if numbers else -1, 0)
-                if number != 58:
-                    plain += [number, *numbers[:size]]
-                del numbers[:size]
-            elif number == _FAINT:
-                faint = True
-            elif number in {0, _NOT_FAINT}:
-                faint = False
-                plain.append(number)
-            elif number not in {5, 6, 25}:
-                plain.append(number)
-        if plain:
-            super().select_graphic_rendition(*plain)
-        if faint is not None:
-            self.cursor.attrs = self.cursor.attrs._replace(blink=faint)
-
-    def set_mode(self, *modes: int, **kwargs: Any) -> None:  # noqa: ANN401 - as pyte has it
-        """Set modes; entering the alternate screen puts this one aside."""
-        if kwargs.get("private") and _ALTERNATE & set(modes) and not self.alternate:
-            self._swap()
-        super().set_mode(*modes, **kwargs)
-
-    def reset_mode(self, *modes: int, **kwargs: Any) -> None:  # noqa: ANN401 - as pyte has it
-        """Reset modes; leaving the alternate screen brings the other back."""
-        if kwargs.get("private") and _ALTERNATE & set(modes) and self.alternate:
-            self._swap()
-        super().reset_mode(*modes, **kwargs)
-
-    def write_process_input(self, data: str) -> None:
-        """Answer a question."""
-        self.answer(data.encode())
-
-    def reset(self) -> None:
-        """Be as new, on the main screen."""
-        self.alternate, self._other = False, None
-        super().reset()
-
-    def _swap(self) -> None:
-        kept = (dict(self.buffer), self.cursor.x, self.cursor.y)
-        self.buffer.clear()
-        if self.alternate and self._other is not None:
-            rows, column, row = self._other
-            self.buffer.update(rows)
-            self.cursor.x, self.cursor.y = min(column, self.columns - 1), min(row, self.lines - 1)
-        self._other = kept if not self.alternate else None
-        self.alternate = not self.alternate
-        self.dirty.update(range(self.lines))
-
-
-def row_text(row: Mapping[int, Char], columns: int) -> str:
-    """The text of one row of cells, right-stripped."""
-    return "".join([row[column].data for column in range(columns)]).rstrip() if row else ""
+_OURS = {"S": "scroll_up", "T": "scroll_down", "b": "repeat", "s": "save_cursor", "u": "restore_cursor"}
+_SEQUENCES = {name: method for name, method in pyte.Stream.csi.items() if name not in "cn'"} | _OURS
 
 
 class Terminal:

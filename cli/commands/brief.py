@@ -11,7 +11,7 @@ import click
 from ..gauges import gauge_name, gauge_source, gauge_words, known, max_age_s
 from ..options import Command, Globals
 from ..output import answer, answer_json, say
-from ..place import full_home, home_root
+from ..place import full_home, readable_root
 from ..preferences import number
 from ..render.lines import age
 from ..render.plain import one_line
@@ -46,7 +46,7 @@ def glance(options: Globals) -> tuple[dict[str, Any], list[str]]:
         pressure,
     )
 
-    now, root = time.time(), home_root(os.environ, options.home)
+    now, root = time.time(), readable_root(os.environ, options.home)
     told, marks, notes = _store(root, now)
     mode, unread = _mode(options)
     notes += [unread] if unread else []

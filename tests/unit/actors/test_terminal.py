@@ -54,6 +54,33 @@ def test_rows_that_leave_at_the_top_are_kept():
 
 
 @pytest.mark.parametrize(
+    ("moved", "rows", "kept"),
+    [
+        (b"\x1b[2S", ["c", "d", "e", "", ""], ["a", "b"]),
+        (b"\x1b[S", ["b", "c", "d", "e", ""], ["a"]),
+        (b"\x1b[99S", ["", "", "", "", ""], ["a", "b", "c", "d", "e"]),
+        (b"\x1b[2T", ["", "", "a", "b", "c"], []),
+        (b"\x1b[2;4r\x1b[S", ["a", "c", "d", "", "e"], []),
+        (b"\x1b[2;4r\x1b[99T", ["a", "", "", "", "e"], []),
+        (b"\x1b[1;3r\x1b[2S", ["c", "", "", "d", "e"], ["a", "b"]),
+        (b"\x1b[?1049hx\x1b[S\x1b[?1049l", ["a", "b", "c", "d", "e"], []),
+    ],
+)
+def test_rows_are_scrolled_and_the_cursor_stays(moved, rows, kept):
+    """As tmux, whose client is told of a pane's scrolling so: else rows are shown that are not there, or not those."""
+    terminal = shown(b"a\r\nb\r\nc\r\nd\r\ne" + moved, rows=5)
+    assert [line.strip() for line in terminal.screen().lines] == rows
+    assert list(terminal.grid.scrolled) == kept
+    before = shown(b"\x1b[3;4H", rows=5).screen().cursor
+    assert shown(b"\x1b[3;4H\x1b[2S\x1b[1T", rows=5).screen().cursor == before
+
+
+def test_a_character_is_repeated():
+    assert shown("x▄\x1b[4by\x1b[b".encode()).screen().lines[0] == "x▄▄▄▄▄yy"
+    assert shown(b"\x1b[9b-\x1b[9999b", columns=10, rows=3).screen().lines == ("-" * 10, "-", "")
+
+
+@pytest.mark.parametrize(
     ("question", "answer"),
     [
         (b"\x1b[c", [b"\x1b[?1;2c"]),
@@ -115,3 +142,39 @@ def test_a_new_size_is_taken():
     terminal.resize(80, 24)
     assert len(terminal.screen().lines) == 24
     assert terminal.screen().lines[:2] == ("hello", "world")
+
+
+def test_rows_leave_at_the_top_for_a_smaller_size_only_if_they_must():
+    terminal = shown(b"a\r\nb\r\nc\r\nd\x1b7", rows=6, columns=20)
+    terminal.resize(20, 2)
+    assert terminal.screen().lines == ("c", "d")
+    assert list(terminal.grid.scrolled) == ["a", "b"]
+    terminal.feed(b"\x1b8!")
+    assert terminal.screen().lines == ("c", "d!")
+
+
+@pytest.mark.parametrize(
+    ("drawn", "rows", "cursor"),
+    [
+        (b"a\x1b[4;1Hb\x1b[1;1H\x1b[M", ["", "", "b", ""], (0, 0)),  # a row that nothing was drawn in moves too
+        (b"a\r\nb\x1b[1;2H\x1b[L", ["", "a", "b", ""], (0, 1)),
+        (b".\x1b7\x1b[3;3Hx\x1b8y\x1b8z", [".z", "", "  x", ""], (0, 2)),
+        (b"\x1b[sab\x1b[u.", [".b", "", "", ""], (0, 1)),
+        (b"ab\x1b[2;3r\x1b[4;2H\x1b[r", ["ab", "", "", ""], (0, 0)),
+        (b"\x1b[3;4r\x1b[1;1H\x1b[Ax\x1bMy", ["xy", "", "", ""], (0, 2)),
+        (b"\x1b[1;2r\x1b[3;1H\x1b[9Bx", ["", "", "", "x"], (3, 1)),
+        (b"ab\x1bEc", ["ab", "c", "", ""], (1, 1)),
+        (b"12345678\x1b[Bx", ["12345678", "       x", "", ""], (1, 8)),
+        ("1234567漢".encode(), ["1234567", "漢", "", ""], (1, 2)),
+        ("漢字\x1b[1;1Hxy\x1b[1;4Hz".encode(), ["xy z", "", "", ""], (0, 4)),
+        ("漢字\x1b[1;1H─".encode(), ["─ 字", "", "", ""], (0, 1)),
+    ],
+)
+def test_it_moves_and_draws_as_tmux_does(drawn, rows, cursor):
+    """Compared with tmux 3.3a; pyte 0.8.2 does otherwise in each of these."""
+    screen = shown(drawn, rows=4, columns=8).screen()
+    assert ([*screen.lines], screen.cursor) == (rows, cursor)
+
+
+def test_cursors_that_are_saved_again_and_again_take_no_memory():
+    assert len(shown(b"\x1b7" * 5000).grid.savepoints) == 1
