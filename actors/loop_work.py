@@ -46,8 +46,8 @@ from .loop_requests import owner_of, place_of, request_for
 from .loop_sessions import Came, LoopSessions
 from .loop_tree import fresh_tree
 from .loop_words import LoopWords, last_step
+from .reported_gauges import told
 from .services import Services
-from .told_gauges import told
 
 DETAIL = 300
 _TRY_AGAIN = frozenset({RefusalCode.STOPPING, RefusalCode.SUPERVISOR_BUSY})

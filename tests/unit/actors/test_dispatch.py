@@ -237,7 +237,7 @@ def test_live_figures_say_nothing_of_a_job_that_has_ended(desk) -> None:
     job_id = desk.submit({"say": "hello"}).job_id
     truth = desk.ended(job_id)
     stale = {"note": "its process has ended; 3 MB of its output are still to be read", "progress": {"writes": 99}}
-    desk.tree.services.board.put(job_id, stale)
+    desk.tree.services.live_figures.put(job_id, stale)
     assert desk.view(job_id).jobs[0] == truth
 
 
