@@ -72,7 +72,7 @@ class HistoryKept(Observation):
 
 
 class BudgetAsk(Message):
-    """client → Purse; ``budget_has_room``, or ``refused``. Asked before something that is no job spends cash."""
+    """client → BudgetBook; ``budget_has_room``, or ``refused``. Asked before something that is no job spends cash."""
 
     kind: Literal["budget.ask"] = "budget.ask"
     paid: Literal["metered", "unknown"]

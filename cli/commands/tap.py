@@ -164,8 +164,8 @@ def _cannot(path: Path, why: str) -> CliError:
 
 
 def _tell(options: Globals, path: Path, settings: dict[str, Any]) -> None:
-    from ...actors.told_gauges import TAP_FILE, TAP_LIMIT  # noqa: PLC0415 - not for ``run``
-    from ...lanes.told_gauges import from_tap  # noqa: PLC0415 - as above
+    from ...actors.reported_gauges import TAP_FILE, TAP_LIMIT  # noqa: PLC0415 - not for ``run``
+    from ...lanes.reported_gauges import from_tap  # noqa: PLC0415 - as above
     from ...state.files import read_private  # noqa: PLC0415 - as above
 
     words = tapped(settings)

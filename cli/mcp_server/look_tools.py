@@ -10,7 +10,7 @@ from pydantic import Field
 from ...state.ledger_reader import By
 from ..cash import written
 from ..commands.advise import advice
-from ..commands.brief import glance
+from ..commands.brief import overview
 from ..commands.tab import tab_object
 from ..fleet import Fleet, Row, shown
 from ..fleet import ended as over
@@ -28,7 +28,7 @@ def add(server: MCPServer, desk: Desk) -> None:
     @server.tool(annotations=READS)
     async def brief() -> dict[str, Any]:
         """Lanes on this machine, plan limits, whether to spare them, and the driving mode. Ask it first."""
-        shown, notes = await ask(glance, desk.options)
+        shown, notes = await ask(overview, desk.options)
         return {**shown, "notes": notes}
 
     @server.tool(annotations=READS)

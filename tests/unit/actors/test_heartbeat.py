@@ -12,8 +12,8 @@ from fakes.state import NOW, job_id, record, scratch_home
 from outsourcerer.actors.base import Directory, Query, ReplyPort, Stop, start
 from outsourcerer.actors.feed import Feed
 from outsourcerer.actors.heartbeat import Acknowledge, Heartbeat, StartHeartbeat, StopHeartbeat
+from outsourcerer.actors.heartbeat_watch import HeartbeatWatch, Launched
 from outsourcerer.actors.journal import Append, Journal
-from outsourcerer.actors.vigil import Launched, Vigil
 from outsourcerer.messages.alarm import SinkTold
 from outsourcerer.messages.facts import JobAccepted, JobEnded, JobOutcome, JobStateChanged, LaneDown, LaneUp
 from outsourcerer.messages.loop import LoopAccepted, LoopEnded, LoopRecord, LoopStep, LoopStepBegan
@@ -38,7 +38,7 @@ class Services:
         self.home, self.clock, self.directory = home, clock, directory
         self.feed = Feed()
         self.settings = Settings.load(settings)
-        self.vigil = Vigil(home, directory)
+        self.heartbeat_watch = HeartbeatWatch(home, directory)
         self.epochs = itertools.count(1)
 
 
@@ -226,13 +226,13 @@ def test_acknowledged_is_told_no_more(bench):
     bench.pass_time(30)
     bench.pushed(1, "blocked")
     bench.settled()
-    eventually(lambda: bench.services.vigil.waiting, "the supervisor stays for the next rung")
+    eventually(lambda: bench.services.heartbeat_watch.waiting, "the supervisor stays for the next rung")
     [alarm] = bench.read(open_alarms)
     assert bench.ask(Acknowledge((alarm["alarm_id"], "no-such"))) is True
     bench.pass_time(4000)
     assert bench.of("blocked") == [1]
     assert bench.read(open_alarms)[0]["acknowledged_at"] is not None
-    eventually(lambda: not bench.services.vigil.waiting)
+    eventually(lambda: not bench.services.heartbeat_watch.waiting)
 
 
 def test_one_that_was_set_aside_leaves_alone_what_its_successor_said(bench):
@@ -252,23 +252,23 @@ def test_one_that_was_set_aside_leaves_alone_what_its_successor_said(bench):
     bench.beat.tell(Slow.__new__(Slow))
     assert entered.wait(120)
     bench.beat.set_aside()
-    bench.services.vigil.waiting = True
+    bench.services.heartbeat_watch.waiting = True
     bench.begin(2)
     bench.ask(Acknowledge(()))
-    assert not bench.services.vigil.waiting, "nothing stands yet, whatever the one before said"
+    assert not bench.services.heartbeat_watch.waiting, "nothing stands yet, whatever the one before said"
     bench.running()
     bench.ended(JobState.BLOCKED)
     bench.pass_time(30)
     bench.pushed(1, "blocked")
     bench.settled()
-    eventually(lambda: bench.services.vigil.waiting, "the supervisor stays for the next rung")
+    eventually(lambda: bench.services.heartbeat_watch.waiting, "the supervisor stays for the next rung")
     leave.set()
     threads[0].join(120)
     assert not threads[0].is_alive()
-    assert bench.services.vigil.waiting
+    assert bench.services.heartbeat_watch.waiting
     bench.beat.tell(Stop("restart"))
     assert bench.beat.wait_down(30)
-    assert not bench.services.vigil.waiting
+    assert not bench.services.heartbeat_watch.waiting
 
 
 def test_a_word_on_its_outcome_ends_the_alarm_of_a_blocked_job(bench):
@@ -329,20 +329,20 @@ def test_a_sink_that_fails_is_told_to_the_others_once(bench):
 
 
 def test_a_launch_that_says_nothing_new_wakes_no_heartbeat(bench, monkeypatch):
-    vigil, told, tell = bench.services.vigil, [], bench.directory.tell
-    monkeypatch.setattr(vigil._directory, "tell", lambda name, message: told.append(message) or tell(name, message))
+    watch, told, tell = bench.services.heartbeat_watch, [], bench.directory.tell
+    monkeypatch.setattr(watch._directory, "tell", lambda name, message: told.append(message) or tell(name, message))
     settings = Settings.load({"OSRC_HEARTBEAT_WAKE": "notify"})
     other = Settings.load({"OSRC_HEARTBEAT_WAKE": "another"})
 
     def launched(by):
-        vigil.launched(by, {})
+        watch.launched(by, {})
         bench.ask(Acknowledge(()))  # which may change whom it wakes, as far as anybody knows
         return len([one for one in told if isinstance(one, Launched)])
 
     assert [launched(settings), launched(other)] == [1, 2]
     bench.beat.tell(Launched(armed_by(settings, {})))
-    eventually(lambda: vigil.heard == armed_by(settings, {}))
-    vigil.launched(settings, {})
+    eventually(lambda: watch.heard == armed_by(settings, {}))
+    watch.launched(settings, {})
     assert len([one for one in told if isinstance(one, Launched)]) == 2
     assert [launched(other), launched(settings)] == [3, 4]
 
@@ -434,7 +434,7 @@ def test_a_loop_tells_its_end_and_its_laps_tell_nothing(bench):
 
 
 def test_jobs_that_run_are_listed_until_somebody_looks(bench):
-    seen = bench.services.vigil.seen
+    seen = bench.services.heartbeat_watch.seen
     listed = bench.home.root / "unwatched.json"
     bench.running()
     kept = eventually(lambda: listed.exists() and listed.stat().st_size and json.loads(listed.read_bytes()))
