@@ -194,7 +194,8 @@ def _image(server: MCPServer, desk: Desk) -> None:
         out: Annotated[str | None, Field(description="The file, absolute; else one in the state home.")] = None,
         model: Annotated[str | None, Field(description="Image model, such as gpt-image or nano-banana.")] = None,
         backend: Annotated[
-            Annotated[str, OneOf(images.BACKENDS)] | None, Field(description="Who makes it; else who is ready.")
+            Annotated[images.Backend, OneOf(images.BACKENDS)] | None,
+            Field(description="Who makes it; else who is ready."),
         ] = None,
         force: Annotated[bool, Field(description="Overwrite a file that is there.")] = False,
         timeout_s: Timeout = None,

@@ -39,7 +39,7 @@ _TOOLS = {
     **{f"session {word}": f"session_{word}" for word in ("start", "read", "send", "answer", "stop", "interrupt")},
     "session relaunch": "session_relaunch",
     **{f"session {word}": "session_set" for word in ("mode", "model", "effort")},
-    **dict.fromkeys(Verb, "delegate"),
+    **{verb.value: "delegate" for verb in Verb},
 }
 """Commands that a tool does too."""
 
