@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Literal
 
 PROTOCOL = 1
 """Wire protocol number. A new optional field needs no new number; removing or renaming one does."""
@@ -142,6 +143,10 @@ class SessionMode(StrEnum):
     def escalates(self) -> bool:
         """Whether it may do more unasked than a session may as it was started."""
         return self in (SessionMode.EDITS, SessionMode.YOLO)
+
+
+Told = Literal["passed", "failed", "reverted"]
+"""What a person, or a check, said became of a job's result."""
 
 
 class SessionState(StrEnum):
