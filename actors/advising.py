@@ -35,8 +35,8 @@ from .denylist import why_denied
 from .host import probe, usable, why_unready
 from .limit_book import LimitBook
 from .model_book import ModelBook, known_models
+from .reported_gauges import told as told_elsewhere
 from .secrets import named_secrets
-from .told_gauges import told as told_elsewhere
 from .work_tree import project_of
 
 LANES = frozenset({row.lane for row in ALIASES.values()}) | {"devin", "cc", "local"}

@@ -13,15 +13,17 @@ from ..state.local_zone import local_zone
 from ..state.settings import Settings
 from .admission import Admission
 from .base import Directory, Handle, Stop, log, start
-from .board import Board
+from .budget_book import BudgetBook
 from .clock import SystemClock
 from .crew_slots import CrewSlots
 from .dispatch import Dispatcher
 from .feed import Feed
 from .gateway import Listener
+from .heartbeat_watch import HeartbeatWatch
 from .holders import road_for
 from .lane_book import LaneBook
 from .limit_book import LimitBook
+from .live_figures import LiveFigures
 from .lock import HomeLock
 from .memory_book import MemoryBook
 from .model_book import ModelBook
@@ -29,10 +31,8 @@ from .notices import Notices, notices_path, pass_on
 from .opening import open_store
 from .plain_spawner import spawner_for
 from .pump import Pump
-from .purse import Purse
 from .root import Root
 from .services import Services
-from .vigil import Vigil
 
 READY_S = 60.0
 """Adopting thousands of jobs on a slow disk takes its time."""
@@ -97,7 +97,7 @@ def assemble(  # noqa: PLR0913  what a tree is made of, all but the first two by
         settings=settings,
         directory=directory,
         feed=Feed(),
-        board=Board(),
+        live_figures=LiveFigures(),
         pump=Pump(),
         spawner=spawner_for(settings.text("spawn"), fifo, lambda line: pass_on(directory, line)),
         road=road_for(settings, lambda line: pass_on(directory, line)),
@@ -105,10 +105,10 @@ def assemble(  # noqa: PLR0913  what a tree is made of, all but the first two by
         registry=book.registry,
         models=models,
         limits=LimitBook(home, lambda: clock.now().wall, local_zone(os.environ)),
-        purse=Purse(home, models, lambda: clock.now().wall, local_zone(os.environ)),
+        budgets=BudgetBook(home, models, lambda: clock.now().wall, local_zone(os.environ)),
         slots=CrewSlots(settings, directory),
         memory=MemoryBook(home),
-        vigil=Vigil(home, directory),
+        heartbeat_watch=HeartbeatWatch(home, directory),
         lock=lock,
         admission=Admission(home, attached=attached),
         attached=attached,

@@ -80,9 +80,9 @@ def begin_check(folder: str, record: dict[str, Any], environment: Mapping[str, s
     keep_tries(folder, record)
     if result.verdict is Verdict.PASSED and not record.get("allow_green"):
         said = "the check passes already, before anything was done: it can't tell a good try from none"
-        return _refused(said, "give a --check that fails now; --allow-green where it is only to stay green")
+        return _unfit(said, "give a --check that fails now; --allow-green where it is only to stay green")
     if result.verdict is Verdict.NOT_RUN:
-        return _refused(f"the check {result.words()}: it would say nothing of any try", "osrc best-of -h")
+        return _unfit(f"the check {result.words()}: it would say nothing of any try", "osrc best-of -h")
     return None
 
 
@@ -212,6 +212,10 @@ def _run(  # noqa: PLR0913, PLR0917 - what a check depends on
     given = without_secrets(environment) | {"PWD": cwd}
     wanted = Check(str(record["check"]), cwd, given, float(record["check_timeout_s"]))
     return run_check(folder / "checks" / name, wanted, stop)
+
+
+def _unfit(message: str, hint: str) -> Refused:
+    return Refused(code=RefusalCode.CHECK_UNFIT, message=message, hint=hint)
 
 
 def _refused(message: str, hint: str) -> Refused:

@@ -138,11 +138,11 @@ class Crew:
             lines = [strip_controls(line).strip() for line in result.tail.split("\n") if line.strip()]
             said = f": {' / '.join(lines[-SAID_LINES:])[-SAID:]}" if lines else ""
             where = f"in a fresh work tree of {self.kept['base'][:12]}"
-            return _refused(
+            return _unfit(
                 f"the check is red before anybody began ({result.words()}), {where}{said}",
                 "mend it first, or --red where a member is to make it green",
             )
-        return _refused(f"the check {result.words()}: it would say nothing of anybody's work", "osrc crew -h")
+        return _unfit(f"the check {result.words()}: it would say nothing of anybody's work", "osrc crew -h")
 
     def stop_baseline(self) -> None:
         """End the check of ``baseline`` where it still runs: whoever wanted to begin is gone."""
@@ -288,6 +288,10 @@ def alone(folder: Path) -> Iterator[bool]:
         yield try_lock(descriptor)
     finally:
         os.close(descriptor)
+
+
+def _unfit(message: str, hint: str) -> Refused:
+    return Refused(code=RefusalCode.CHECK_UNFIT, message=message, hint=hint)
 
 
 def _refused(message: str, hint: str | None = None) -> Refused:

@@ -18,13 +18,13 @@ from ..state.reader import Reader
 from ..state.restart_budget import RestartBudget
 from .abandoned import forget_abandoned
 from .base import Handle, log, start
-from .excuses import Excuses
 from .fanout import Fanout
 from .group_names import SETTLED_S, GroupOver, GroupSeen, JobMoved, group_actor
 from .journal_writer import JournalWriter
 from .owners import may_take
 from .services import Services
 from .supervisor import ChildSpec, Restart, Supervisor
+from .transient_faults import TransientFaults
 from .tree import in_background
 
 _GROUP_ID = re.compile(GROUP_ID_PATTERN)
@@ -48,7 +48,7 @@ class Crews(Supervisor):
     """See the module."""
 
     def __init__(self, *, services: Services, **common: Any) -> None:  # noqa: ANN401 - the base class's
-        super().__init__(clock=services.clock, budget=RestartBudget(20, 60.0), excuses=Excuses(), **common)
+        super().__init__(clock=services.clock, budget=RestartBudget(20, 60.0), faults=TransientFaults(), **common)
         self.services = services
         self._writer: JournalWriter[None] = JournalWriter(self, next(services.epochs))
         self._groups: dict[str, str] = {}

@@ -205,7 +205,7 @@ class Dispatcher:
             case HistoryImport():
                 yield outcome_telling.keep_history(command, self.services)
             case BudgetAsk():
-                yield image_books.ask_budget(command, self.services.purse)
+                yield image_books.ask_budget(command, self.services.budgets)
             case ViewAdvice():
                 yield self._advice(command)
             case ViewFleet():
@@ -293,11 +293,11 @@ class Dispatcher:
 
     def _looked(self, records: Iterable[Mapping[str, Any]]) -> None:
         """Somebody sees these jobs now."""
-        self.services.vigil.seen.looked((str(record.get("job_id")) for record in records), time.time())
+        self.services.heartbeat_watch.seen.looked((str(record.get("job_id")) for record in records), time.time())
 
     def _view(self, record: Mapping[str, Any]) -> dict[str, Any]:
-        # Once it has ended its record is the truth; the board may still hold what was so before.
-        live = self.services.board.get(record["job_id"]) if views.is_live(record) else None
+        # Once it has ended its record is the truth; the live figures may still say what was so before.
+        live = self.services.live_figures.get(record["job_id"]) if views.is_live(record) else None
         if live is None and views.is_live(record):
             owner = record.get("owner")
             if owner is None:

@@ -373,8 +373,7 @@ def _consent(dispatch: Dispatch, leaves: Leaving, *, ack: bool | None, now: floa
             return Refused(
                 code=RefusalCode.CONSENT_NEEDED,
                 message=f"the lane {name} sends work to {leaves.to}, and nobody has agreed to that yet{_also(problem)}",
-                hint="osrc consent grant agrees once and for all (--cloud-ack does it with this call); "
-                "--lane local stays on this machine",
+                hint="osrc consent grant agrees once and for all (or: --cloud-ack); --lane local stays on this machine",
             )
 
 

@@ -27,13 +27,13 @@ from ..state.job_folder import JobFolder
 from ..state.reader import Reader
 from .attempt import keep_promise
 from .base import ask
+from .budget_book import Weigh
 from .crews import MOST
 from .in_flight import Flight, Flights, is_unknown
 from .intake import Draft
 from .job_writing import create
 from .jobs_asked import Cancel, SubmitGroup
 from .owners import own_identity
-from .purse import Weigh
 from .services import Services
 
 ASK_S = 120.0
@@ -89,7 +89,7 @@ class GroupDesk:
         if isinstance(members, Refused):
             return members
         if dry_run:
-            weigh = self.services.purse.weighing()
+            weigh = self.services.budgets.weighing()
             plans, refused = _sorted(request, members, lambda one: self._previews(one, weigh))
             planned = tuple({"label": label, "plan": plan.model_dump(mode="json")} for label, plan in plans)
             return GroupPlanned(members=planned, refused=tuple(one.model_dump() for one in refused))
@@ -103,7 +103,7 @@ class GroupDesk:
         finally:
             for one in drafts:
                 self.services.limits.give_back(one.marker_id)  # from its commit on, the store counts the run
-                self.services.purse.drop(one.marker_id)
+                self.services.budgets.drop(one.marker_id)
 
     def cancel(self, group_id: str, *, at_once: bool) -> Reply:
         """End every member that lives; whoever waits for its turn never gets it."""
@@ -145,7 +145,7 @@ class GroupDesk:
 
     def _priced(self, drafts: Sequence[Draft]) -> Refused | None:
         """Hold what each member is estimated to cost, or refuse them all."""
-        admit = self.services.purse.admit
+        admit = self.services.budgets.admit
         found = (admit(one.marker_id, one.billing.kind, one.resolved.model, one.prompt, one.settings) for one in drafts)
         return next((refused for refused in found if refused is not None), None)
 
@@ -162,7 +162,7 @@ class GroupDesk:
             records = tuple(record for record, _ in made)
             taken = self._record(request, most, _preferred(drafts) is None, records, refused, owner)
             self._keep(drafts, records)
-            self.services.vigil.launched(drafts[0].settings, drafts[0].environment)
+            self.services.heartbeat_watch.launched(drafts[0].settings, drafts[0].environment)
             answer = ask(self.services.directory.find("jobs"), SubmitGroup(taken, records), ASK_S, flight.port)
         finally:
             if is_unknown(answer):
@@ -185,7 +185,7 @@ class GroupDesk:
         for record, folder in made:
             self.services.accounts.take(record.job_id)
             self.services.requests.drop(record.job_id)
-            self.services.purse.drop(record.job_id)
+            self.services.budgets.drop(record.job_id)
             folder.remove()
 
     def _create(self, one: Draft, group: tuple[str, int], owner: Identity | None) -> tuple[JobRecord, JobFolder]:
@@ -196,7 +196,7 @@ class GroupDesk:
             if one.account is not None:
                 self.services.accounts.keep(record.job_id, one.account)
             self.services.requests.keep(record.job_id, one.request.environment)
-            self.services.purse.rename(one.marker_id, record.job_id)
+            self.services.budgets.rename(one.marker_id, record.job_id)
 
     @staticmethod
     def _record(  # noqa: PLR0913, PLR0917  the parts of one record

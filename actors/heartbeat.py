@@ -39,13 +39,13 @@ from ..state.job_machine import Now
 from ..state.reader import Reader
 from .alarm_watch import Watch
 from .base import Actor, Query, ReplyPort, log
+from .bearings_snapshot import BearingsSnapshot
 from .feed import Feed
+from .heartbeat_watch import Launched, watches
 from .journal_writer import RESTARTING, JournalWriter
-from .picture import Picture
 from .pushes import Pushes
 from .services import Services
 from .sinks import SINKS, Push
-from .vigil import Launched, watches
 
 BREATH_S = 0.2
 """Least time between two looks at the journal: what comes together is looked at together."""
@@ -120,7 +120,7 @@ class Heartbeat(Actor):
         self._writer: JournalWriter[_Waiting] = JournalWriter(self, next(services.epochs))
         self._over = threading.Event()
         self._pushes = Pushes(services.home.root, self._hear, sinks)
-        self._picture = Picture(services.home.root, self._word)
+        self._snapshot = BearingsSnapshot(services.home.root, self._word)
         self._watch = Watch(self._word)
         self._book: dict[str, AlarmRecord] = {}
         self._conditions: list[Condition] = []
@@ -141,8 +141,8 @@ class Heartbeat(Actor):
     def started(self) -> None:
         """Take up what the last supervisor left: alarms, pushes that are owed, whom to wake."""
         services = self.services
-        services.vigil.heard = None
-        services.vigil.waiting = False
+        services.heartbeat_watch.heard = None
+        services.heartbeat_watch.waiting = False
         self._arming = self._first_arming()
         with Reader(services.home.database) as reader:
             self._beat = beat(reader)
@@ -189,8 +189,8 @@ class Heartbeat(Actor):
     def stopping(self, reason: str) -> None:  # noqa: ARG002 - the same for every reason
         """Begin nothing more. Pushes that are owed stay so."""
         self.crashed()
-        self.services.vigil.waiting = False
-        self.services.vigil.seen.close()
+        self.services.heartbeat_watch.waiting = False
+        self.services.heartbeat_watch.seen.close()
         self.finished()
 
     def crashed(self) -> None:
@@ -209,9 +209,9 @@ class Heartbeat(Actor):
         with Reader(self.services.home.database) as reader:
             self._upto, news = self._watch.follow(reader, self._upto, now.wall)
             self._conditions = self._watch.conditions(now.wall)
-            self._picture.stale = self._picture.stale or news
-            self._picture.draw(reader, now)
-        self.services.vigil.seen.running(self._watch.running, now.wall)
+            self._snapshot.stale = self._snapshot.stale or news
+            self._snapshot.draw(reader, now)
+        self.services.heartbeat_watch.seen.running(self._watch.running, now.wall)
         if self._armed:
             self._decide(now)
         self._prune(now.wall)
@@ -227,7 +227,7 @@ class Heartbeat(Actor):
             else:
                 made.append(AlarmRaised(record=decision.record, upto=self._upto))
         told = self._arming.digest and moment.sinks
-        if told and self._picture.due(self._last_digest(), self._arming.cadence_s, now):
+        if told and self._snapshot.due(self._last_digest(), self._arming.cadence_s, now):
             made.append(AlarmRaised(record=fresh(self._digest(now.wall), moment), upto=self._upto))
         if made:
             self._append(made)
@@ -241,7 +241,7 @@ class Heartbeat(Actor):
             once=True,
             passing=True,
             label="digest",
-            summary=self._picture.pulse,
+            summary=self._snapshot.pulse,
         )
 
     def _last_digest(self) -> tuple[str, float]:
@@ -260,12 +260,12 @@ class Heartbeat(Actor):
             due = next_due(self._book, self._conditions, self._moment(now), self._policy)
             waits += [max(0.05, due - now.wall)] if due is not None else []
         owed = any(record.owed for record in self._book.values())
-        self.services.vigil.waiting = self._armed and bool(waits or owed) and bool(self._arming.sinks)
+        self.services.heartbeat_watch.waiting = self._armed and bool(waits or owed) and bool(self._arming.sinks)
         told = self._armed and self._arming.digest and bool(self._arming.sinks)
-        last = self._last_digest() if told else (self._picture.generation, now.wall)
-        waits += self._picture.waits(last, self._arming.cadence_s, now)
+        last = self._last_digest() if told else (self._snapshot.generation, now.wall)
+        waits += self._snapshot.waits(last, self._arming.cadence_s, now)
         opened = any(record.open for record in self._book.values())
-        if opened or self._watch.running or self._picture.at_work:
+        if opened or self._watch.running or self._snapshot.at_work:
             waits.append(BEAT_S)
         if self._timer is not None:
             self.services.clock.forget(self._timer)
@@ -279,7 +279,7 @@ class Heartbeat(Actor):
             now=now.wall,
             awake_since=self._awake_since,
             sinks=bool(self._arming.sinks),
-            generation=self._picture.generation,
+            generation=self._snapshot.generation,
         )
 
     def _prune(self, now: float) -> None:
@@ -293,7 +293,7 @@ class Heartbeat(Actor):
 
     def _first_arming(self) -> Arming:
         """Return whom the last supervisor woke, and what this one's own settings say."""
-        kept = self.services.vigil.arming or read_arming(self.services.home) or Arming()
+        kept = self.services.heartbeat_watch.arming or read_arming(self.services.home) or Arming()
         try:
             return joined(kept, armed_by(self.services.settings, self._environ))
         except StateError as error:
@@ -306,12 +306,12 @@ class Heartbeat(Actor):
         if self._beat is None:
             self._arm()
         self._take(joined(self._arming, brought))
-        self.services.vigil.heard = brought
+        self.services.heartbeat_watch.heard = brought
 
     def _take(self, taken: Arming) -> None:
         if taken == self._arming:
             return
-        self._arming = self.services.vigil.arming = taken
+        self._arming = self.services.heartbeat_watch.arming = taken
         try:
             write_arming(self.services.home, taken)
         except StateError as error:
@@ -319,7 +319,7 @@ class Heartbeat(Actor):
         self._look()
 
     def _asked(self, message: StartHeartbeat | StopHeartbeat | Acknowledge) -> None:
-        self.services.vigil.heard = None
+        self.services.heartbeat_watch.heard = None
         match message:
             case StartHeartbeat(brought=brought):
                 self._look()  # what happened before is not told, and this is how far before goes
@@ -397,7 +397,7 @@ class Heartbeat(Actor):
         if port is not None:
             self._apply(facts)
             port.set(True)
-            self._picture.stale = True
+            self._snapshot.stale = True
             self._look()
 
     def _apply(self, facts: Sequence[AlarmFact]) -> None:

@@ -106,6 +106,6 @@ def _bearings(services: Services) -> BearingsView:
         settings = services.settings
         return guarded(sentence, guard=settings.flag("vocab_guard"), aggressive=settings.flag("vocab_guard_aggressive"))
 
-    services.vigil.seen.looked_at_all(now)
+    services.heartbeat_watch.seen.looked_at_all(now)
     with Reader(os.fspath(services.home.database)) as reader:
         return BearingsView(bearings=bearings(sight(reader, now, word)))

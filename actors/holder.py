@@ -29,10 +29,10 @@ from collections import deque
 from typing import Any, cast
 
 from ..state.identity import boot_id, identify
+from .descendants import ender
 from .holder_door import Door
 from .holder_log import ENDED_FIRST, LEFT_US, OVER, QUEUED, EventLog, Voice, hint
 from .holder_loop import SelectLoop
-from .own_job import ender
 from .shim import BINARY, LINUX, NOFOLLOW, PR_SET_CHILD_SUBREAPER, claim, read_all, write_json
 from .transports.engine import ENGINES, Attachable, Engine, EngineError, SessionEvent
 

@@ -224,7 +224,7 @@ def _prepared(  # noqa: PLR0913  what an attempt depends on
 def _full(decided: Draft, job_id: str, services: Services) -> Refused | None:
     """Refuse what the budget or a quota has no room for; hold its place in both."""
     model = decided.resolved.model
-    money = services.purse.admit(job_id, decided.billing.kind, model, decided.prompt, decided.settings)
+    money = services.budgets.admit(job_id, decided.billing.kind, model, decided.prompt, decided.settings)
     if money is not None:
         return money
     full = services.limits.take(job_id, decided.lane.name, model)

@@ -6,16 +6,16 @@ from ..lanes.pictures import BILLING, Answer, Backend
 from ..messages.history import BudgetAsk, BudgetHasRoom, PastRun
 from ..messages.refusals import RefusalCode, Refused
 from ..state.ledger import CASH_CAP_USD, NANO
+from .budget_book import HINT, BudgetBook
 from .caller import caller_of
-from .purse import HINT, Purse
 
 
-def ask_budget(command: BudgetAsk, purse: Purse) -> BudgetHasRoom | Refused:
+def ask_budget(command: BudgetAsk, book: BudgetBook) -> BudgetHasRoom | Refused:
     """Say whether the caller's money budget has room, or why not. Holds nothing."""
     caller = caller_of(command.environment)
     if isinstance(caller, Refused):
         return caller
-    why = purse.weighing()(command.paid, command.model, "", caller.settings)
+    why = book.weighing()(command.paid, command.model, "", caller.settings)
     if why is None:
         return BudgetHasRoom()
     return Refused(code=RefusalCode.BUDGET_SPENT, message=f"the budget has no room: {why}", hint=HINT)

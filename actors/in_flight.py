@@ -81,12 +81,6 @@ class Flights:
                     self._open.pop(asked, None)
         return answer
 
-    def is_open(self, asked: str) -> bool:
-        """Whether a request under this id may still be journalled."""
-        with self._lock:
-            self._close()
-            return asked in self._open
-
     def waiting(self) -> int:
         """Return of how many requests nobody knows yet what became of them."""
         with self._lock:

@@ -29,6 +29,7 @@ from ..state.home import Home
 from ..state.settings import SETTINGS, Settings
 from .accounts import Account, account_in
 from .advising import Place, chosen
+from .budget_book import Weigh
 from .caller import caller_of
 from .choosing import choose
 from .continuing import check_lane, earlier, taken_over
@@ -43,7 +44,6 @@ from .job_tree import own_tree
 from .limit_book import LimitBook, admit
 from .model_book import ModelBook, known_models
 from .own_servers import with_own_servers
-from .purse import Weigh
 from .withholding import asked_by_servers, said_of, withhold
 from .work_tree import Guard, guard_for, project_of
 from .worktrees import Planned

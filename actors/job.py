@@ -273,7 +273,7 @@ class Job(LaunchingJob, MovingJob, ClosingJob):
             if not self._ended:
                 self._save_watch()
             self._output.close()
-        self.services.board.drop(self.record.job_id)
+        self.services.live_figures.drop(self.record.job_id)
 
     # --- the machine
 
@@ -360,7 +360,7 @@ class Job(LaunchingJob, MovingJob, ClosingJob):
             self._journal([progress_of(self.record, evidence)])
 
     def _mind_the_budget(self, evidence: Evidence, *, live: bool = True) -> None:
-        spent = self.services.purse.spend(self.record, evidence, live=live)
+        spent = self.services.budgets.spend(self.record, evidence, live=live)
         if spent is not None and not self._overspent:
             self._overspent = True  # what is being ended may get one more answer: that is no news
             self._notes.append(f"ended by the budget: {spent}")
@@ -463,7 +463,7 @@ class Job(LaunchingJob, MovingJob, ClosingJob):
         shown = figures(self._output.evidence, self.machine, attached=self.services.attached, unread=unread)
         if self._checking is not None:
             shown["note"] = "its delegate has answered; its check is run"
-        self.services.board.put(self.record.job_id, shown)
+        self.services.live_figures.put(self.record.job_id, shown)
 
     def _save_watch(self) -> None:
         if self._output is not None:

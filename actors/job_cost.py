@@ -12,9 +12,9 @@ from ..messages.job import JobRecord
 from ..state.budgets import CASH_KINDS
 from .accounts import Account, account_in
 from .base import Handle, log
+from .budget_book import reckon
 from .host import decode_environment
 from .job_meter import tells, used
-from .purse import reckon
 from .services import Services
 from .tree import in_background
 

@@ -16,6 +16,7 @@ from ..state.job_folder import JobFolder
 from ..state.store import Reader
 from .attempt import keep_promise
 from .base import ask
+from .budget_book import Weigh
 from .in_flight import Flight, Flights, is_unknown
 from .intake import Draft, preview
 from .intake import draft as decide
@@ -24,7 +25,6 @@ from .jobs_asked import Submit
 from .lane_book import LaneBook
 from .leftovers import make_room
 from .owners import own_identity
-from .purse import Weigh
 from .services import Services
 from .session_desk import planned
 
@@ -56,10 +56,6 @@ class JobDesk:
             ),
         )
 
-    def awaits(self, job_id: str) -> bool:
-        """Whether a job was asked for under this id, and nobody knows yet what became of that."""
-        return self._flights.is_open(job_id)
-
     def _submit(self, request: JobRequest, flight: Flight, *, dry_run: bool = False) -> Reply:
         named = self.after_named(request)
         if isinstance(named, Refused):
@@ -74,7 +70,7 @@ class JobDesk:
             return self.full(decided) or self._take(decided, flight)
         finally:
             self.services.limits.give_back(decided.marker_id)  # from its commit on, the store counts the run
-            self.services.purse.drop(decided.marker_id)
+            self.services.budgets.drop(decided.marker_id)
 
     def preview(self, request: JobRequest, weigh: Weigh | None = None) -> Plan | Refused:
         """Return what a job would come to; jobs of one wave are weighed by one ``weigh``. Changes nothing."""
@@ -85,7 +81,7 @@ class JobDesk:
             self._book.registry(),
             models=services.models,
             limits=services.limits,
-            weigh=weigh or services.purse.weighing(),
+            weigh=weigh or services.budgets.weighing(),
         )
 
     def draft(self, request: JobRequest) -> Draft | Refused:
@@ -106,7 +102,7 @@ class JobDesk:
         services = self.services
         full = services.admission.admit(decided.settings)
         name, model = decided.marker_id, decided.resolved.model
-        return full or services.purse.admit(name, decided.billing.kind, model, decided.prompt, decided.settings)
+        return full or services.budgets.admit(name, decided.billing.kind, model, decided.prompt, decided.settings)
 
     def _take(self, decided: Draft, flight: Flight) -> Reply:
         """Create the job, and let it be journalled."""
@@ -115,7 +111,7 @@ class JobDesk:
         if decided.account is not None:
             self.services.accounts.keep(record.job_id, decided.account)
         self.services.requests.keep(record.job_id, decided.request.environment)
-        self.services.vigil.launched(decided.settings, decided.environment)  # before anything can be told of it
+        self.services.heartbeat_watch.launched(decided.settings, decided.environment)  # before anything is told of it
         answer = ask(self.services.directory.find("jobs"), Submit(record), ASK_S, flight.port)
         if isinstance(answer, Refused):
             self.services.accounts.take(record.job_id)
@@ -129,7 +125,7 @@ class JobDesk:
             else:
                 undo()
             return answer
-        self.services.purse.rename(decided.marker_id, record.job_id)
+        self.services.budgets.rename(decided.marker_id, record.job_id)
         keep_promise(folder)
         return Accepted(job_id=record.job_id, plan=decided.plan)
 

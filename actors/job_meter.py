@@ -16,7 +16,7 @@ from ..messages.job import JobRecord, TokenUsage
 from ..state.budgets import CASH_KINDS, budget_of
 from .base import Handle
 from .recalling import environment_of
-from .told_gauges import rollout_of, tail_of
+from .reported_gauges import rollout_of, tail_of
 from .tree import in_background
 
 

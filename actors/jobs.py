@@ -27,7 +27,7 @@ from ..state.restart_budget import RestartBudget
 from ..state.store import Reader
 from .attempt import keep_promise
 from .base import NOT_DONE, Handle, Query, log, start
-from .excuses import Excuses
+from .dequeue_check import DequeueCheck
 from .group_names import GroupSeen, JobMoved, Release
 from .job import Job
 from .job_hop import Moved, Waits
@@ -38,9 +38,9 @@ from .jobs_waiting import LineDue, WaitingJobs, WakeDue
 from .journal_writer import JournalWriter
 from .notices import Unclaimed, job_actor, pass_on_cancel
 from .owners import is_ours, owned_elsewhere
-from .room import RoomCheck
 from .services import Services
 from .supervisor import ChildSpec, Restart, Strategy
+from .transient_faults import TransientFaults
 from .tree import end_tree, in_background
 
 ANSWER_S = 10.0
@@ -64,14 +64,14 @@ class Jobs(PastJobs):
             # Crashes of one job must not take the others along: a job is bounded by its own budget,
             # this number only stops a storm in which every job crashes.
             budget=RestartBudget(400, 60.0),
-            excuses=Excuses(),
+            faults=TransientFaults(),
             **common,
         )
         self.services = services
         self._most = max_jobs
         self._writer = JournalWriter(self, next(services.epochs))
         self._running: set[str] = set()
-        self._room = RoomCheck(services)
+        self._dequeue_check = DequeueCheck(services)
         self._waiting = WaitingJobs(self, services, self._record)
         self._unseen: set[str] = set()
         """Jobs that ended without their exit status, until their actors are gone."""
@@ -193,7 +193,7 @@ class Jobs(PastJobs):
             case JobFinished(job_id=job_id, lost=lost):
                 self._free(job_id)
                 self.services.requests.drop(job_id)
-                self.services.purse.drop(job_id)
+                self.services.budgets.drop(job_id)
                 self.services.limits.give_back(job_id)
                 self.services.directory.tell("crews", JobMoved(job_id))
                 if lost:
@@ -388,7 +388,7 @@ class Jobs(PastJobs):
                 self._end(_ended(job.job_id, JobState.CANCELED, 1, reason, "canceled"))
             if turn.run is None or len(self._running) >= self._most:
                 break
-            if short := self._room.none_for(turn.run.job_id):
+            if short := self._dequeue_check.none_for(turn.run.job_id):
                 break
             line.remove(turn.run.job_id)
             self._run(turn.run.job_id, None)
@@ -418,7 +418,7 @@ class Jobs(PastJobs):
         log.error("%s: gave up: %s", job_id, error)
         self._end(_ended(job_id, JobState.FAILED, 1, f"supervisor gave up: {error}"[:200], "blocked"))
         self.services.pump.forget(job_id)
-        self.services.board.drop(job_id)
+        self.services.live_figures.drop(job_id)
         if record is not None:
             spawn = JobFolder(self.services.home.job_dir(job_id)).read_spawn(record.attempt)
             delegate, shim = (spawn.delegate, spawn.shim) if spawn else (record.delegate, record.shim)

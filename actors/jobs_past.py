@@ -21,7 +21,7 @@ from .cleaning import remove_folders, tidy
 from .job_line import NOTHING, Remove
 from .jobs_asked import Cancel, SubmitGroup
 from .journal_writer import RESTARTING, JournalWriter
-from .second_look import look_again, may_be_revised
+from .late_exit import look_again, may_be_revised
 from .services import Services
 from .supervisor import Supervisor
 from .tree import in_background
@@ -89,8 +89,8 @@ class PastJobs(Supervisor):
         folder.empty(LAUNCH)
         discard_stage(folder)
         self.services.requests.drop(job_id)
-        self.services.board.drop(job_id)
-        self.services.purse.drop(job_id)
+        self.services.live_figures.drop(job_id)
+        self.services.budgets.drop(job_id)
 
     # --- judged again
 

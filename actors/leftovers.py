@@ -7,6 +7,7 @@ tells of anything more is left alone, whatever the store says.
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 
 from ..messages.refusals import Refused
 from ..state.errors import StateError
@@ -32,6 +33,15 @@ def make_room(folder: JobFolder | SessionFolder, services: Services) -> Refused 
     log.info("%s was begun, but promised to nobody: it is made anew", folder.path.name)
     folder.remove()
     return None
+
+
+def is_in_the_way(folder: JobFolder | SessionFolder, known: Callable[[], bool]) -> bool:
+    """Whether nothing can be made there, though the store knows of nothing: what makes room by itself is not.
+
+    Nor is what is being taken. ``known`` asks the store, and only afterwards: a folder tells of more than a
+    beginning only once that is journalled.
+    """
+    return os.path.lexists(folder.path) and not folder.is_unpromised() and not known()
 
 
 def taken(what: str) -> StateError:

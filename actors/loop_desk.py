@@ -37,6 +37,7 @@ from ..state.loop_views import loop_object
 from ..state.loops_reader import loop
 from ..state.reader import Reader
 from .base import ask
+from .budget_book import HINT
 from .caller import settings_of
 from .git import GitError, ask_git
 from .host import decode_environment
@@ -50,7 +51,6 @@ from .loop_names import Decree
 from .loop_requests import everyone
 from .loop_sessions import LoopSessions
 from .owners import own_identity
-from .purse import HINT
 from .redaction import clean
 from .services import Services
 from .session_desk import SessionDesk

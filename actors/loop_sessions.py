@@ -31,6 +31,7 @@ from ..state.ledger import NANO
 from ..state.reader import Reader
 from ..state.session_folder import EVENTS, SessionFolder
 from .base import log
+from .leftovers import is_in_the_way
 from .loop_turn import Turn
 from .services import Services
 from .session_desk import STOPPED, SessionDesk
@@ -122,9 +123,9 @@ class LoopSessions:
         with Reader(self.services.home.database) as reader:
             return bool(reader.select(_GIVEN, (step.session_id or "", send_id(record, step))))
 
-    def is_half_made(self, step: LoopStep) -> bool:
-        """Whether its folder is what a killed try has left: then another id is to be taken."""
-        return _folder(self.services.home, step).path.exists() and self.record(step.session_id) is None
+    def is_in_the_way(self, step: LoopStep) -> bool:
+        """Whether another id is to be taken, because what is in its folder is not the step's to use."""
+        return is_in_the_way(_folder(self.services.home, step), lambda: self.record(step.session_id) is not None)
 
     def up(self, record: LoopRecord, step: LoopStep, request: JobRequest) -> SessionRecord | Refused:
         """Have the step's session there, in the mode that its verb grants; one that has ended is started anew."""

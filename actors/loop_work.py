@@ -38,6 +38,7 @@ from .intake_checks import as_utf8
 from .job_desk import JobDesk
 from .job_tree import settle_lap
 from .kept_request import without_secrets
+from .leftovers import is_in_the_way
 from .loop_folder import PLAN, LoopFolder
 from .loop_names import GoesOn, Launched, Settled
 from .loop_opinion import LoopOpinion
@@ -45,8 +46,8 @@ from .loop_requests import owner_of, place_of, request_for
 from .loop_sessions import Came, LoopSessions
 from .loop_tree import fresh_tree
 from .loop_words import LoopWords, last_step
+from .reported_gauges import told
 from .services import Services
-from .told_gauges import told
 
 DETAIL = 300
 _TRY_AGAIN = frozenset({RefusalCode.STOPPING, RefusalCode.SUPERVISOR_BUSY})
@@ -82,9 +83,8 @@ class LoopWork:
         """Ask for the job of a step, unless it was taken already."""
         home = self.services.home
         folder = LoopFolder.of(home, record.loop_id)
-        if step.job_id is None or (home.job_dir(step.job_id).exists() and not self._is_known(step.job_id)):
-            if step.job_id is not None and self.desk.awaits(step.job_id):
-                return Launched(step.number, again=True)
+        job_id = step.job_id
+        if job_id is None or is_in_the_way(JobFolder(home.job_dir(job_id)), lambda: self._is_known(job_id)):
             return Launched(step.number, renamed=_fresh_id())
         try:
             common = self._asked(record, step, folder)
@@ -155,7 +155,7 @@ class LoopWork:
         folder, sessions = LoopFolder.of(self.services.home, record.loop_id), self.sessions
         if sessions.is_given(record, step):
             return Launched(step.number)
-        if sessions.is_half_made(step):
+        if sessions.is_in_the_way(step):
             return Launched(step.number, renamed=_fresh_id())
         try:
             common = self._asked(record, step, folder)

@@ -16,7 +16,6 @@ from ..state.loops_reader import live_loops, loop
 from ..state.reader import Reader
 from ..state.restart_budget import RestartBudget
 from .base import Handle, Query, ReplyPort, log, start
-from .excuses import Excuses
 from .group_names import JobMoved
 from .job_desk import JobDesk
 from .journal_writer import RESTARTING, JournalWriter
@@ -29,6 +28,7 @@ from .owners import may_take
 from .services import Services
 from .session_desk import SessionDesk
 from .supervisor import ChildSpec, Restart, Supervisor
+from .transient_faults import TransientFaults
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class Loops(Supervisor):
         sessions: SessionDesk,
         **common: Any,  # noqa: ANN401 - the base class's
     ) -> None:
-        super().__init__(clock=services.clock, budget=RestartBudget(20, 60.0), excuses=Excuses(), **common)
+        super().__init__(clock=services.clock, budget=RestartBudget(20, 60.0), faults=TransientFaults(), **common)
         self.services = services
         self._work = LoopWork(services, desk, LoopSessions(services, sessions))
         self._writer: JournalWriter[_Waiting] = JournalWriter(self, next(services.epochs))

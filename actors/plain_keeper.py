@@ -15,7 +15,7 @@ from typing import Any
 from ..state.identity import boot_id, identify
 from . import shim
 from .check_keeper import CHUNK, DRAIN_S, LOOK_S, Keeper
-from .own_job import Ender, ender
+from .descendants import Ender, ender
 from .windows_argv import APART
 
 

@@ -25,8 +25,8 @@ def main() -> None:
     know_package(str(here.parent))
     role, *words = sys.argv[1:]
     if role == "shim":
-        from outsourcerer.actors.held import starter  # noqa: PLC0415  known from here on
         from outsourcerer.actors.plain_shim import be_shim  # noqa: PLC0415  as above
+        from outsourcerer.actors.suspended import starter  # noqa: PLC0415  known from here on
 
         be_shim(Path(words[0]), int(words[1]), starter())
     elif role == "holder":

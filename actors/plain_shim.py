@@ -1,6 +1,6 @@
 """A shim that nobody forked: one process per job, with the promises and the records of ``shim.py``.
 
-It takes the claim, starts the delegate held (``held.py``), writes who both are, empties ``launch.json``, lets the
+It takes the claim, starts the delegate held (``suspended.py``), writes who both are, empties ``launch.json``, lets the
 delegate begin, waits, writes ``exit.json`` and ends what was left. What ``shim.py`` says through a named pipe it says
 on its standard output, which its supervisor reads while it lives.
 """
@@ -18,7 +18,7 @@ from pathlib import Path
 
 from ..state.identity import boot_id, identify
 from . import shim
-from .held import Held, Start, Starter
+from .suspended import Start, Starter, Suspended
 
 _BROKEN = (OSError, ValueError, KeyError, TypeError, AttributeError, IndexError)
 """What a launch that is no launch, or a delegate that can't be started, raises."""
@@ -63,7 +63,7 @@ def _prepare() -> None:
             ctypes.CDLL(None, use_errno=True).prctl(shim.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
-def _begin(folder: Path, attempt: int, me: dict[str, object], claimed: int, starter: Starter) -> Held:
+def _begin(folder: Path, attempt: int, me: dict[str, object], claimed: int, starter: Starter) -> Suspended:
     """Start the delegate held, write the spawn record, let it begin."""
     descriptor = os.open(folder / "launch.json", os.O_RDWR | shim.NOFOLLOW | shim.BINARY)
     launch = json.loads(shim.read_all(descriptor, close=False))

@@ -29,7 +29,6 @@ from ..state.store import Store
 from .base import Handle, Stop, log, start
 from .crews import Crews
 from .dispatch import Dispatcher
-from .excuses import Excuses
 from .fleet_watcher import FleetWatcher
 from .gateway import Gateway, Listener
 from .heartbeat import Heartbeat
@@ -41,6 +40,7 @@ from .opening import open_store
 from .services import Services
 from .sessions import Sessions
 from .supervisor import ChildSpec, Strategy, Supervisor
+from .transient_faults import TransientFaults
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,13 +79,13 @@ class Root(Supervisor):
         self._max_jobs = max_jobs
         self._idle_exit_s = idle_exit_s
         self.stop_reason = "crash"
-        self._work_excuses = Excuses()
+        self._work_faults = TransientFaults()
         """Of every ``work`` there will be: a trouble that outlasts them takes the tree down in the end."""
         super().__init__(
             clock=services.clock,
             strategy=Strategy.REST_FOR_ONE,
             budget=RestartBudget(10, 60.0),
-            excuses=Excuses(),
+            faults=TransientFaults(),
             specs=self._tree(),
             **common,
         )
@@ -142,7 +142,7 @@ class Root(Supervisor):
             clock=self.services.clock,
             specs=(jobs, crews, loops, sessions),
             budget=RestartBudget(6, 60.0),
-            excuses=self._work_excuses,
+            faults=self._work_faults,
         )
 
     def _jobs(self, parent: Handle, incarnation: int) -> Handle:
@@ -223,7 +223,7 @@ class Root(Supervisor):
         """Go on without a heartbeat: nobody is woken, but all work goes on. Without any other part there is no tree."""
         if name != HEARTBEAT:
             super().gave_up(name, error)
-        self.services.vigil.waiting = False  # no push is to come that the supervisor would have to stay for
+        self.services.heartbeat_watch.waiting = False  # no push is to come that the supervisor would have to stay for
         log.error("gave up on the heartbeat: nobody is woken until the supervisor is restarted: %s", error)
 
     def started(self) -> None:
@@ -254,7 +254,7 @@ class Root(Supervisor):
 
     def _look_at_idleness(self) -> None:
         idle_s = self._dispatcher.activity.idle_s()
-        wanted = self._dispatcher.live_jobs() or self.services.vigil.waiting
+        wanted = self._dispatcher.live_jobs() or self.services.heartbeat_watch.waiting
         if idle_s >= self._idle_exit_s and not wanted:
             log.info("idle for %.0f s: leaving", idle_s)
             self.handle.tell(Stop("idle"))

@@ -14,20 +14,20 @@ from ..state.settings import Settings
 from .accounts import Accounts
 from .admission import Admission
 from .base import Directory
-from .board import Board
+from .budget_book import BudgetBook
 from .clock import Clock
 from .crew_slots import CrewSlots
 from .feed import Feed
+from .heartbeat_watch import HeartbeatWatch
 from .holders import HolderRoad
 from .kept_request import Requests
 from .limit_book import LimitBook
+from .live_figures import LiveFigures
 from .lock import HomeLock
 from .memory_book import MemoryBook
 from .model_book import ModelBook
 from .pump import Pump
-from .purse import Purse
 from .spawner import Spawning
-from .vigil import Vigil
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +39,7 @@ class Services:
     settings: Settings
     directory: Directory
     feed: Feed
-    board: Board
+    live_figures: LiveFigures
     pump: Pump
     spawner: Spawning
     lane: Callable[[str], Lane | None]
@@ -54,13 +54,13 @@ class Services:
     """Whether the machine has room for one more job, and the hour."""
     limits: LimitBook
     """Marks, quotas and reservations."""
-    purse: Purse
+    budgets: BudgetBook
     """Money budgets, and what runs have spent by now."""
     slots: CrewSlots
     """Whose turn it is on which lane, among groups."""
     memory: MemoryBook
     """What jobs of each lane have used."""
-    vigil: Vigil
+    heartbeat_watch: HeartbeatWatch
     """What the heartbeat is told, and who looked at what."""
     accounts: Accounts = field(default_factory=Accounts)
     """Whom live jobs can ask what they cost."""

@@ -319,7 +319,7 @@ class Session(Actor):
 
     def _priced(self, turn: SessionSpent) -> SessionSpent:
         """Return what a turn used, with its cash where it costs any: by list price, else by the delegate's word."""
-        self.services.purse.drop(self.record.session_id)
+        self.services.budgets.drop(self.record.session_id)
         if self.record.paid not in CASH_KINDS:
             return turn
         price = estimate(self.services.models.listing().get(turn.model or ""), turn.tokens)

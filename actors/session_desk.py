@@ -103,7 +103,7 @@ class SessionDesk:
         if self.services.stopping.is_set():
             return Refused(code=RefusalCode.STOPPING, message="the supervisor is stopping", hint="try again")
         if dry_run:
-            services, weigh = self.services, self.services.purse.weighing()
+            services, weigh = self.services, self.services.budgets.weighing()
             lanes, models, limits = self._book.registry(), services.models, services.limits
             return planned(preview_session(request, services.home, lanes, models=models, limits=limits, weigh=weigh))
         asked = request.session_id or new_job_id(time.time(), os.urandom(6))
@@ -128,13 +128,13 @@ class SessionDesk:
         if request.task is None:
             return self._begin(draft, flight)
         held = request.session_id or os.urandom(8).hex()
-        model, purse = draft.resolved.model, self.services.purse
+        model, book = draft.resolved.model, self.services.budgets
         try:
-            full = purse.admit(held, draft.billing.kind, model, request.task, draft.settings)
+            full = book.admit(held, draft.billing.kind, model, request.task, draft.settings)
             return full or self._room(held, draft.lane.name, model) or self._begin(draft, flight)
         finally:
             limits.give_back(held)  # from its commit on, the store counts it
-            purse.drop(held)
+            book.drop(held)
 
     def _room(self, held: str, lane: str, model: str | None) -> Refused | None:
         """Hold one run of the model's quotas for one prompt, or refuse."""
@@ -150,7 +150,7 @@ class SessionDesk:
             folder.remove()
             raise
         named = request.name is not None
-        self.services.vigil.launched(draft.settings, draft.environment)
+        self.services.heartbeat_watch.launched(draft.settings, draft.environment)
         answer = ask(self.services.directory.find("sessions"), StartSession(record, named), ASK_S, flight.port)
         if isinstance(answer, Refused):
             if is_unknown(answer):  # it may be taken yet
@@ -212,7 +212,7 @@ class SessionDesk:
             road=self.services.road,
         )
         again = RelaunchSession(record.session_id, attempt, command.effort)
-        self.services.vigil.launched(draft.settings, draft.environment)
+        self.services.heartbeat_watch.launched(draft.settings, draft.environment)
         answer = ask(self.services.directory.find("sessions"), again, ASK_S)
         return answer if isinstance(answer, Refused) else self._accepted(answer, draft)
 
@@ -257,7 +257,7 @@ class SessionDesk:
         if isinstance(record, Refused):
             return record
         settings = settings_of(decode_environment(command.environment))  # they were read before, at the gate
-        money = self.services.purse.admit(record.session_id, record.paid, record.model, command.text, settings)
+        money = self.services.budgets.admit(record.session_id, record.paid, record.model, command.text, settings)
         refused = money or self._room(command.send_id, record.lane, record.model)
         if refused is None:
             return None

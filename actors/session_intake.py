@@ -27,6 +27,7 @@ from ..state.home import Home
 from ..state.ids import new_job_id
 from ..state.session_folder import LAUNCH, SessionFolder
 from ..state.settings import Settings
+from .budget_book import Weigh
 from .caller import caller_of
 from .choosing import choose
 from .denylist import check_denied, check_sent
@@ -43,7 +44,6 @@ from .limit_book import LimitBook, refusal
 from .model_book import ModelBook, known_models
 from .notices import notices_path
 from .own_servers import with_own_servers
-from .purse import Weigh
 from .recheck import SESSION_VERB, keep
 from .session_before import Before, before
 from .session_joining import keep_join

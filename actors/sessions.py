@@ -21,7 +21,6 @@ from ..state.reader import Reader
 from ..state.restart_budget import RestartBudget
 from ..state.session_folder import SessionFolder
 from .base import Handle, Query, ReplyPort, log, start
-from .excuses import Excuses
 from .holders import end_session
 from .journal_writer import RESTARTING, JournalWriter
 from .services import Services
@@ -29,6 +28,7 @@ from .session import Session
 from .session_closing import closed
 from .session_names import session_actor
 from .supervisor import ChildSpec, Restart, Supervisor
+from .transient_faults import TransientFaults
 from .tree import in_background
 
 CANCEL_S = 20.0
@@ -91,7 +91,7 @@ class Sessions(Supervisor):
     """See the module."""
 
     def __init__(self, *, services: Services, **common: Any) -> None:  # noqa: ANN401 - the base class's
-        super().__init__(clock=services.clock, budget=RestartBudget(10, 60.0), excuses=Excuses(), **common)
+        super().__init__(clock=services.clock, budget=RestartBudget(10, 60.0), faults=TransientFaults(), **common)
         self.services = services
         self._names: dict[str, str] = {}
         """Name → id of the live session that bears it."""

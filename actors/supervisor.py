@@ -11,9 +11,9 @@ A child that does not answer a probe within its bound is set aside (its thread c
 counted as crashed, and replaced. Out of budget, a child is *given up*: by default that crashes the
 supervisor itself, which stops its children first and lets its own parent decide.
 
-Where there are excuses (``excuses.py``), what befalls the whole machine costs no budget while they hold: the child is
-started again at its back-off at first, and then every few seconds. It never costs the budget for all, because
-everybody meets it at once: each child is bounded by its own.
+Where transient faults are tolerated (``transient_faults.py``), what befalls the whole machine costs no budget for a
+while: the child is started again at its back-off at first, and then every few seconds. It never costs the budget for
+all, because everybody meets it at once: each child is bounded by its own.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from typing import Any
 from ..state.restart_budget import RestartBudget
 from .base import NOT_DONE, Actor, ChildDown, Directory, Handle, Probe, ProbeAnswered, Stop, log
 from .clock import Clock
-from .excuses import PAUSE_S, Excuses, is_machine_wide
+from .transient_faults import PAUSE_S, TransientFaults, is_machine_wide
 
 ROUNDING_S = 0.001
 """A timer may come so much early."""
@@ -68,7 +68,7 @@ class _Child:
     spec: ChildSpec
     budget: RestartBudget
     pace: RestartBudget
-    """How soon it is started again after crashes that are excused: those cost nothing of its budget."""
+    """How soon it is started again after crashes that are tolerated: those cost nothing of its budget."""
     handle: Handle | None = None
     incarnation: int = 0
     probe: int | None = None
@@ -117,11 +117,11 @@ class Supervisor(Actor):
         strategy: Strategy = Strategy.ONE_FOR_ONE,
         budget: RestartBudget | None = None,
         probe_every_s: float = 30.0,
-        excuses: Excuses | None = None,
+        faults: TransientFaults | None = None,
         **common: Any,  # noqa: ANN401  the base class's
     ) -> None:
         super().__init__(**common)
-        self._excuses = excuses
+        self._faults = faults
         """For children that are not given up for what befalls the whole machine."""
         self.clock = clock
         self.strategy = strategy
@@ -278,14 +278,14 @@ class Supervisor(Actor):
 
     def _charge(self, child: _Child, error: str, now: float) -> float | None:
         """Return after how many seconds a crashed child is started again; None when it is to be given up."""
-        if self._excuses is not None and self._excuses.grant(child.spec.id, error, now):
+        if self._faults is not None and self._faults.tolerate(child.spec.id, error, now):
             child.pace, delay = child.pace.charge(now)
             if delay is None:
                 log.error("%s: %s waits for better times: %s", self.name, child.spec.id, error)
                 delay = PAUSE_S
             return delay
         child.budget, delay = child.budget.charge(now)
-        if self._excuses is None or not is_machine_wide(error):
+        if self._faults is None or not is_machine_wide(error):
             self._budget, ours = self._budget.charge(now)
             if ours is None:
                 raise GaveUp(f"too many crashes in {self.name}, last {child.spec.id}: {error}")

@@ -11,7 +11,7 @@ from typing import Any
 from .cash import written
 from .errors import CliError
 from .following import read_result, terminal
-from .render.lines import words_for
+from .render.lines import beyond, words_for
 from .render.plain import one_line
 
 Finding = dict[str, Any]
@@ -102,7 +102,7 @@ def _markdown(group: Mapping[str, Any], findings: list[Finding], texts: list[byt
     parts = ["\n".join(head).encode()]
     for number, (one, text) in enumerate(zip(findings, texts, strict=True), 1):
         title = f"## {number}. {one_line(str(one['label']), 100)} ({one['state']})"
-        why = one_line(str(one["reason"] or words_for(str(one["state"]))), 300)
+        why = beyond(one["state"], one["reason"]) or words_for(str(one["state"]))
         parts.append(title.encode() + b"\n\n" + (text.strip(b"\n") if text else f"No final message: {why}".encode()))
     for one in group["refused"]:
         why = one_line(str(one["message"]), 300)

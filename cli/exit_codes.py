@@ -40,6 +40,7 @@ REFUSALS: Final[Mapping[str, int]] = {
     "usage": USAGE,
     "bad_request": USAGE,
     "bad_task": REFUSED,
+    "check_unfit": BLOCKED,
     "unknown_lane": REFUSED,
     "unknown_model": REFUSED,
     "lane_conflict": REFUSED,

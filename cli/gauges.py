@@ -19,7 +19,7 @@ _WINDOWS = {"five_hour": "5h", "seven_day": "7d"}
 
 def known(reader: Reader, home: str, now: float) -> list[Gauge]:
     """Return the newest reading of each window."""
-    from ..actors.told_gauges import told  # noqa: PLC0415 - where it is used
+    from ..actors.reported_gauges import told  # noqa: PLC0415 - where it is used
     from ..state.gauges import newest  # noqa: PLC0415 - as above
     from ..state.gauges_reader import stored  # noqa: PLC0415 - as above
 

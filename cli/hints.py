@@ -17,6 +17,7 @@ HINTS: Final[Mapping[str, str]] = {
     "usage": "osrc help",
     "bad_request": "osrc help shows what can be asked; osrc COMMAND -h its words",
     "bad_task": "osrc run -h tells how a task is given, osrc fanout -h how many are",
+    "check_unfit": "give a check that can tell the work from none (osrc loop verify -h)",
     "unknown_lane": "osrc lanes shows them",
     "unknown_model": "osrc models lists the words that name models",
     "lane_conflict": "osrc models tells the lane of each model; leave out --lane, or -m",

@@ -37,11 +37,38 @@ def home_root(environ: Mapping[str, str], override: str | None = None) -> str:
     return os.path.normpath(given)
 
 
+def readable_root(environ: Mapping[str, str], override: str | None = None) -> str:
+    """Return the same path, for whoever is about to look. Raises StateError where what is there can't be looked into.
+
+    A home that does not exist yet holds nothing; a file in its place, a link to nowhere or a folder that may not be
+    read is no empty home. Two system calls where all is well.
+    """
+    root = home_root(environ, override)
+    _refuse_unreadable(root)
+    return root
+
+
 def full_home(environ: Mapping[str, str], override: str | None = None) -> Home:
-    """Return the state layer's own Home. Raises StateError where there can't be one."""
+    """Return the state layer's own Home. Raises StateError where there can't be one, as ``readable_root`` does."""
     from ..state.home import Home  # noqa: PLC0415 - not on the hot path
 
-    return Home.resolve(environ, override)
+    home = Home.resolve(environ, override)
+    _refuse_unreadable(os.fspath(home.root))
+    return home
+
+
+def _refuse_unreadable(root: str) -> None:
+    try:
+        if stat.S_ISDIR(os.stat(root).st_mode) and os.access(root, os.R_OK | os.X_OK):  # noqa: PTH116 - see home_root
+            return
+    except FileNotFoundError:
+        if not os.path.lexists(root):
+            return
+    except OSError:
+        pass  # what is wrong is said below
+    from ..state.home import unreadable  # noqa: PLC0415 - on the way to an error
+
+    raise unreadable(root)
 
 
 def current_folder() -> str:

@@ -16,7 +16,7 @@ from .client import Body, Connection, NoConnectionError, ProtocolMismatchError
 from .errors import CliError, SupervisorLostError
 from .options import Globals
 from .output import say
-from .place import home_root, read_supervisor_file
+from .place import read_supervisor_file, readable_root
 from .preferences import flag
 
 if TYPE_CHECKING:
@@ -29,9 +29,9 @@ class Reach:
     """The way from one command line to a supervision tree. Holds at most one channel."""
 
     def __init__(self, options: Globals) -> None:
-        """Connect to nothing yet."""
+        """Connect to nothing yet. Raises StateError where the state home can't be looked into."""
         self.options = options
-        self.root = home_root(os.environ, options.home)
+        self.root = readable_root(os.environ, options.home)
         self._held: Channel | None = None
         self.in_process = False
         """Whether the tree runs in this process: it ends when the command does."""

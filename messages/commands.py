@@ -14,7 +14,7 @@ from .history import BudgetAsk, HistoryImport
 from .job import JobRequest
 from .loop import LoopCancel, LoopResume, LoopStart
 from .session import SessionCommand
-from .vocabulary import Effort, JobState
+from .vocabulary import Effort, JobState, Told
 
 
 class Ids(Message):
@@ -105,7 +105,7 @@ class JobTellOutcome(Message):
     kind: Literal["job.tell_outcome"] = "job.tell_outcome"
     job: str
     """An id, a unique prefix, or a label."""
-    outcome: Literal["passed", "failed", "reverted"]
+    outcome: Told
     source: Literal["person", "check"] = "person"
 
 

@@ -24,7 +24,7 @@ from .history import HistoryImported
 from .job import Attempted, Cost, ExitStatus, Identity, JobId, JobRecord, Progress
 from .loop import LoopAccepted, LoopCancelRequested, LoopEnded, LoopResumed, LoopStepBegan, LoopStepEnded
 from .session import GaugeWindow, SessionFact
-from .vocabulary import JobState
+from .vocabulary import JobState, Told
 
 
 class JobAccepted(Observation):
@@ -136,7 +136,7 @@ class JobOutcome(Observation):
 
     kind: Literal["job.outcome"] = "job.outcome"
     job_id: JobId
-    outcome: Literal["passed", "failed", "reverted"]
+    outcome: Told
     source: Literal["person", "check"] = "person"
     task_kind: str | None = None
     """The kind of task that it was (``lanes/advice/classify.py``); None: not known."""

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from .base import Message, Observation
+from .vocabulary import Told
 
 PORTION = 200
 """Rows of one kind in one message."""
@@ -36,7 +37,7 @@ class PastOutcome(Message):
 
     run_id: _Word
     at: _At
-    outcome: Literal["passed", "failed", "reverted"]
+    outcome: Told
     lane: _Word
     model: Annotated[str, Field(max_length=200)]
     """The model's key; empty: the lane's own default."""
@@ -71,7 +72,7 @@ class HistoryKept(Observation):
 
 
 class BudgetAsk(Message):
-    """client → Purse; ``budget_has_room``, or ``refused``. Asked before something that is no job spends cash."""
+    """client → BudgetBook; ``budget_has_room``, or ``refused``. Asked before something that is no job spends cash."""
 
     kind: Literal["budget.ask"] = "budget.ask"
     paid: Literal["metered", "unknown"]

@@ -14,6 +14,7 @@ class RefusalCode(StrEnum):
     USAGE = "usage"
     BAD_REQUEST = "bad_request"
     BAD_TASK = "bad_task"
+    CHECK_UNFIT = "check_unfit"
     UNKNOWN_LANE = "unknown_lane"
     UNKNOWN_MODEL = "unknown_model"
     LANE_CONFLICT = "lane_conflict"

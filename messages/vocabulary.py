@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Literal
 
 PROTOCOL = 1
 """Wire protocol number. A new optional field needs no new number; removing or renaming one does."""
@@ -144,6 +145,10 @@ class SessionMode(StrEnum):
         return self in (SessionMode.EDITS, SessionMode.YOLO)
 
 
+Told = Literal["passed", "failed", "reverted"]
+"""What a person, or a check, said became of a job's result."""
+
+
 class SessionState(StrEnum):
     """Every state a session can be in; the transitions are in ``state/session_machine.py``."""
 
@@ -179,3 +184,14 @@ JOB_ID_PATTERN = r"^[0-9]{8}-[0-9]{6}-[0-9a-f]{12}$"
 
 GROUP_ID_PATTERN = r"^[a-z]{2,12}-[0-9]{8}-[0-9]{6}-[0-9a-f]{12}$"
 """``fanout-YYYYmmdd-HHMMSS-xxxxxxxxxxxx``: what kind of group it is, then as a job's id."""
+
+
+def repeats(state: object, words: object) -> bool:
+    """Whether words about a state only say its name again.
+
+    >>> repeats("failed", "Failed."), repeats("done?", "done"), repeats("failed", "no room"), repeats("failed", None)
+    (True, True, False, False)
+    """
+    if not isinstance(state, str) or not isinstance(words, str):
+        return False
+    return words.strip(" .:!?").casefold() == state.strip("?").casefold()

@@ -11,13 +11,14 @@ import contextlib
 import hashlib
 import hmac
 import json
+import os
 import re
 import shutil
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from .errors import StateError
+from .errors import StateError, from_os_error
 from .files import create_private, read_private, write_private
 from .home import Home
 
@@ -73,14 +74,25 @@ def take(home: Home, claim: Claim, dead: Dead) -> Claim:
         elif (other.server, other.endpoint) == (claim.server, claim.endpoint) or other.session_id == claim.session_id:
             message = f"{other.session_id} is claimed: pane {other.endpoint}, by {other.controller_id}"
             raise StateError("denied", message, f"osrc session release {other.session_id}")
-    folder = root / claim.session_id
-    try:
-        folder.mkdir(mode=0o700)
-    except FileExistsError as error:
-        raise StateError("denied", f"{claim.session_id} is being claimed by somebody else", None) from error
-    if not create_private(folder / "owner.json", _dumped(claim)):
-        raise StateError("denied", f"{claim.session_id} is being claimed by somebody else", None)
+    _place(root, claim)
     return claim
+
+
+def _place(root: Path, claim: Claim) -> None:
+    """Let the claim be there whole or not at all: one that is killed half-way must not keep its name for ever."""
+    folder, made = root / claim.session_id, root / f".{claim.session_id}.{os.urandom(8).hex()}"
+    try:
+        made.mkdir(mode=0o700)
+        create_private(made / "owner.json", _dumped(claim))
+        with contextlib.suppress(OSError):
+            folder.rmdir()  # an empty one is nobody's
+        made.rename(folder)
+    except OSError as error:
+        if folder.exists():
+            raise StateError("denied", f"{claim.session_id} is being claimed by somebody else", None) from error
+        raise from_os_error(error, folder, "create") from error
+    finally:
+        shutil.rmtree(made, ignore_errors=True)
 
 
 def find(home: Home, name: str) -> Claim:

@@ -9,6 +9,7 @@ Standard library only: the front end runs this before every command that changes
 from __future__ import annotations
 
 import os
+import shlex
 import stat
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -148,8 +149,12 @@ class Home:
         Raises StateError for what ``preflight`` would refuse, as far as looking can tell.
         """
         root = os.fspath(self.root)
-        if not os.path.lexists(root):
+        try:
+            os.lstat(root)
+        except FileNotFoundError:
             return False
+        except OSError as error:
+            raise from_os_error(error, root, "read") from error
         _refuse_foreign(root)
         for name in ("", "/jobs", "/sessions", "/spool", "/lanes.d"):
             if os.path.lexists(root + name):
@@ -160,6 +165,22 @@ class Home:
             _prove_writable(root, FILES, create=False)
         _prove_room(root)
         return True
+
+
+def unreadable(root: str) -> StateError:
+    """Return what is wrong with a state home that is there and can't be looked into, and what helps."""
+    try:
+        _check_folder(root, os.lstat(root))
+        os.listdir(root)  # noqa: PTH208 - plain system calls throughout
+        os.lstat(f"{root}/.")  # a folder may be listed and not be entered
+    except StateError as error:
+        return error
+    except PermissionError as error:
+        hint = f"chmod u+rwx {shlex.quote(printable(root))}, or choose another folder with OSRC_HOME=/path"
+        return StateError("state_unwritable", f"can't read {printable(root)}: {error.strerror}", hint)
+    except OSError as error:
+        return from_os_error(error, root, "read")
+    return StateError("state_unwritable", f"can't read {printable(root)}", HOME_FIX)
 
 
 def user_home(environ: Mapping[str, str]) -> str:

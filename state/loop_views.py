@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ..messages.vocabulary import SCHEMA_VERSION
+from ..messages.vocabulary import SCHEMA_VERSION, repeats
 from .loop_records import spent
 
 _STEP = (
@@ -49,13 +49,14 @@ def loop_object(loop: Mapping[str, Any], root: str, now: float) -> dict[str, Any
     loop_id = loop.get("loop_id")
     folder = f"{root}/loops/{loop_id}"
     shape = terms.get("shape")
+    state = loop.get("end") or ("canceling" if loop.get("cancel_requested") else "running")
     return {
         "schema_version": SCHEMA_VERSION,
         "loop_id": loop_id,
         "label": loop.get("label"),
         "shape": shape,
-        "state": loop.get("end") or ("canceling" if loop.get("cancel_requested") else "running"),
-        "reason": loop.get("reason"),
+        "state": state,
+        "reason": None if repeats(state, loop.get("reason")) else loop.get("reason"),
         "hint": _named(loop.get("hint"), loop_id),
         "verb": loop.get("verb"),
         "lane": loop.get("lane"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ..messages.vocabulary import SCHEMA_VERSION, SessionState
+from ..messages.vocabulary import SCHEMA_VERSION, SessionState, repeats
 
 Look = Callable[[int, float, str], str]
 """``identity.look``."""
@@ -27,6 +27,7 @@ def session_object(record: Mapping[str, Any], home_root: str, now: float) -> dic
     return {
         "schema_version": SCHEMA_VERSION,
         **{name: record.get(name) for name in _COPIED},
+        "reason": None if repeats(record.get("state"), record.get("reason")) else record.get("reason"),
         "age_s": None if age is None else round(max(0.0, age), 1),
         "events_path": f"{home_root}/sessions/{session_id}/events.jsonl",
     }

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ..messages.vocabulary import LIVE_STATES, SCHEMA_VERSION, JobState
+from ..messages.vocabulary import LIVE_STATES, SCHEMA_VERSION, JobState, repeats
 
 Look = Callable[[int, float, str], str]
 """``identity.look``."""
@@ -62,7 +62,7 @@ def job_object(
     ``live`` is what a supervisor knows beyond the record (for example a fresher ``progress``): it
     replaces keys of the object and may add none. ``started`` is when the delegate's process was
     first seen, null before; ``age_s`` counts from acceptance to the end, or to ``now``. Unknown is
-    null. The id that signs markers is never in it.
+    null, and so is a reason that only repeats the state. The id that signs markers is never in it.
     """
     job_id = record.get("job_id")
     folder = f"{home_root}/jobs/{job_id}"
@@ -86,6 +86,8 @@ def job_object(
             found[key] = _filled(found[key], value)
         elif key in found:
             found[key] = value
+    if repeats(found["state"], found["reason"]):
+        found["reason"] = None
     found["status"] = found["state"]
     return found
 

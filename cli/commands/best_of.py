@@ -53,7 +53,8 @@ def best_of(options: Globals, /, words: tuple[str, ...], **flags: Any) -> int:  
     the --judge chooses, who is shown the changes as data; without one, the smallest change wins. The branch of the
     winner is on stdout; nothing is merged, and the others' work trees stay for a look.
 
-    Exit code 0 where there is a winner, 2 where no judge ruled and the smallest was taken, 1 where none can win.
+    Exit code 0 where there is a winner, 2 where no judge ruled and the smallest was taken, 1 where none can win, 3
+    where the check tells nothing: it passes already, or can't be run.
     """
     reach = Reach(options)
     try:

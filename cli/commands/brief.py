@@ -11,7 +11,7 @@ import click
 from ..gauges import gauge_name, gauge_source, gauge_words, known, max_age_s
 from ..options import Command, Globals
 from ..output import answer, answer_json, say
-from ..place import full_home, home_root
+from ..place import full_home, readable_root
 from ..preferences import number
 from ..render.lines import age
 from ..render.plain import one_line
@@ -24,18 +24,18 @@ def brief(options: Globals) -> None:
 
     A lane that is here need not answer: osrc lanes asks its program, osrc doctor --ping its model.
     """
-    shown, notes = glance(options)
+    shown, notes = overview(options)
     if options.json:
         answer_json(shown)
         return
     for note in notes:
         say(f"note: {note}")
-    answer("\n".join(glance_lines(shown, time.time())))
+    answer("\n".join(overview_lines(shown, time.time())))
 
 
-def glance(options: Globals) -> tuple[dict[str, Any], list[str]]:
+def overview(options: Globals) -> tuple[dict[str, Any], list[str]]:
     """Return what ``brief --json`` prints, and what is to be said of the store."""
-    from ...actors.glance import keyless_gemini, lanes_beside, lanes_here  # noqa: PLC0415 - not for the help
+    from ...actors.lane_discovery import keyless_gemini, lanes_beside, lanes_here  # noqa: PLC0415 - not for the help
     from ...lanes.conserve import advise  # noqa: PLC0415 - as above
     from ...state.gauges import (  # noqa: PLC0415 - as above
         CHATGPT,
@@ -46,7 +46,7 @@ def glance(options: Globals) -> tuple[dict[str, Any], list[str]]:
         pressure,
     )
 
-    now, root = time.time(), home_root(os.environ, options.home)
+    now, root = time.time(), readable_root(os.environ, options.home)
     told, marks, notes = _store(root, now)
     mode, unread = _mode(options)
     notes += [unread] if unread else []
@@ -106,8 +106,8 @@ def _mode(options: Globals) -> tuple[str | None, str | None]:
     return seen_mode(full_home(os.environ, options.home))
 
 
-def glance_lines(shown: dict[str, Any], now: float) -> list[str]:
-    """Return a glance in words, one thing a line."""
+def overview_lines(shown: dict[str, Any], now: float) -> list[str]:
+    """Return an overview in words, one thing a line."""
     lanes = "  ".join(f"{lane}={word}" for lane, word in shown["lanes"].items())
     lines = [f"lanes here : {lanes or 'no CLI, key or local server seen'}"]
     lines.append("             being here is not answering: osrc lanes, osrc doctor --ping")

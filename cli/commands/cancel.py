@@ -11,9 +11,9 @@ from ..errors import CliError
 from ..following import cancel as ask
 from ..following import terminal
 from ..groups import Group
+from ..id_routing import ask_its_own, is_other
 from ..looking import Job, named
 from ..options import Command, Globals
-from ..other_ids import ask_its_own, is_other
 from ..output import answer, answer_json
 from ..reach import Reach
 from ..render.group import counts

@@ -54,7 +54,8 @@ def crew(context: click.Context, /, **flags: Any) -> int | None:  # noqa: ANN401
     kept so far, as one commit, in the order of the members, and the check is run: green keeps it, anything else does
     not. At the end your branch is moved forward to what was kept; never in another way.
 
-    The crew's id is on stdout. Exit code 0 where all work was kept, and your branch has it.
+    The crew's id is on stdout. Exit code 0 where all work was kept, and your branch has it; 3 where the check is red,
+    or can't be run, before anybody began.
     """
     options = context.ensure_object(Globals)
     if context.invoked_subcommand is not None:

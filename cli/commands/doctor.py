@@ -28,7 +28,7 @@ from ..client import Connection, NoConnectionError, ProtocolMismatchError
 from ..errors import CliError
 from ..options import Command, Globals
 from ..output import answer, answer_json, say
-from ..place import full_home, read_supervisor_file
+from ..place import read_supervisor_file
 from ..render.plan import disclosure
 
 _LOW_DISK = 512 * 1024 * 1024
@@ -46,7 +46,7 @@ def doctor(options: Globals, fix: bool, strict: bool, ping: bool) -> int:
 
     Exit code 1 when something fails (with --strict: or is doubtful).
     """
-    home = full_home(os.environ, options.home)
+    home = Home.resolve(os.environ, options.home)  # whatever is there: what is wrong with it is a finding
     checks: list[Callable[[Home], Iterator[Finding]]] = list(CHECKS)
     if ping:
         checks.append(partial(_ping, cloud_ack=options.cloud_ack))

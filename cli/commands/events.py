@@ -37,6 +37,7 @@ def events(options: Globals, follows: bool, since: int, job: str | None, kind: s
     With --json one object a line. The number of the last line, given to --since, resumes without a gap
     and without a repetition.
     """
+    kind = None if kind is None else kind.strip().lower()
     reach = Reach(options)
     job_id = None if job is None else str(named(reach, (job,))[0]["job_id"])
     for entry in _entries(reach, since, job_id, kind, follows=follows):

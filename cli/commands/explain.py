@@ -21,7 +21,7 @@ from ..postmortem import classify as judge
 from ..preferences import number
 from ..reach import Reach
 from ..render.group import counts
-from ..render.lines import acts, attempt_lines, cost_words, token_words, words_for
+from ..render.lines import acts, attempt_lines, beyond, cost_words, token_words, words_for
 from ..render.plain import one_line
 from ..tailing import tail
 
@@ -73,7 +73,7 @@ def explain(options: Globals, job_id: str) -> None:
         *(("moved", over.get("why")) for over in job.get("hops") or ()),
         ("provider", job.get("provider")),
         ("folder", job.get("cwd")),
-        ("state", f"{job.get('state')} ({meaning})"),
+        ("state", _state(job.get("state"), meaning)),
         ("exit", job.get("exit")),
         ("reason", job.get("reason")),
         ("outcome", job.get("outcome")),
@@ -136,8 +136,9 @@ def _explain_group(options: Globals, group: Group) -> None:
     answer(f"{'group:':<10} {group['group_id']}")
     answer(f"{'state:':<10} {group.get('state')} ({counts(group)})")
     for row, verdict in zip(rows, judged, strict=True):
+        state = row["state"]
         why = row["reason"] or row["note"]
-        said = f"{row['label'] or row['job_id']}: {row['state']} ({row['meaning']}){verdict}"
+        said = f"{row['label'] or row['job_id']}: {_state(state, row['meaning'])}{verdict}"
         answer(f"{'member:':<10} {one_line(said + (f': {why}' if why else ''), 400)}")
         answer(f"{'':<10} osrc explain {row['job_id']}")
     for one in refused:
@@ -147,6 +148,11 @@ def _explain_group(options: Globals, group: Group) -> None:
 def _meaning(job: Job) -> str:
     """Return what a job's state means, in words."""
     return "when last seen; its verdict is due" if verdict_due(job) else words_for(str(job.get("state")))
+
+
+def _state(state: object, meaning: str) -> str:
+    more = beyond(state, meaning)
+    return f"{state} ({more})" if more else str(state)
 
 
 def _judged(job: Job) -> tuple[str, str]:

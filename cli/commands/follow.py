@@ -11,9 +11,9 @@ from .. import exit_codes
 from ..completing import complete_job
 from ..errors import TimeLimitError
 from ..following import follow, terminal
+from ..id_routing import ask_its_own, is_other
 from ..looking import Job, named
 from ..options import Command, Duration, Globals
-from ..other_ids import ask_its_own, is_other
 from ..output import answer, answer_json, flush, may_colour, output_width, say
 from ..preferences import number
 from ..reach import Reach

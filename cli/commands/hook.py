@@ -53,11 +53,11 @@ def hook(options: Globals, event: str) -> int:
 
 def _session_start(options: Globals) -> str:
     from ..plugin_place import launcher  # noqa: PLC0415 - as below
-    from .brief import glance, glance_lines  # noqa: PLC0415 - not for the other hook
+    from .brief import overview, overview_lines  # noqa: PLC0415 - not for the other hook
 
-    shown, _ = glance(options)
+    shown, _ = overview(options)
     lines = ["Outsourcerer is here (skill outsourcerer). A glance, before work is handed on:"]
-    lines += [line[:300] for line in glance_lines(shown, time.time())]
+    lines += [line[:300] for line in overview_lines(shown, time.time())]
     lines.append(f'osrc is: sh "{os.environ.get("OSRC_LAUNCHER") or launcher()}"')
     return "\n".join(lines)[:CHARS]
 

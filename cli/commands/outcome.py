@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 import click
 
+from ...messages.vocabulary import Told
 from ..options import Command, Globals
 from ..output import answer, answer_json
 from ..reach import Reach
@@ -11,7 +14,7 @@ from ..reach import Reach
 
 @click.command(cls=Command)
 @click.argument("job", metavar="ID")
-@click.argument("word", metavar="passed|failed|reverted", type=click.Choice(("passed", "failed", "reverted")))
+@click.argument("word", metavar="passed|failed|reverted", type=click.Choice(get_args(Told)))
 @click.pass_obj
 def outcome(options: Globals, job: str, word: str) -> None:
     """Keep what became of an ended job's result: it passed, it failed, or it was reverted later.

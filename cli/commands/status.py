@@ -10,9 +10,9 @@ import click
 from ...messages.vocabulary import JobState
 from .. import exit_codes
 from ..completing import complete_job
+from ..id_routing import ask_its_own, is_other
 from ..looking import named, newest_and_loops
 from ..options import Command, Globals, Whole
-from ..other_ids import ask_its_own, is_other
 from ..output import answer, answer_json, may_colour, output_width, say
 from ..reach import Reach
 from ..render.plain import one_line

@@ -12,7 +12,7 @@ import click
 from ..errors import CliError
 from ..options import Command, Globals
 from ..output import answer, answer_json, is_terminal, say, terminal_width
-from ..place import home_root
+from ..place import home_root, readable_root
 
 _CATALOGUE_LIMIT = 32 * 1024 * 1024
 
@@ -66,7 +66,7 @@ def _spent(options: Globals, since: str | None, by: Any) -> tuple[float | None, 
 
     zone = local_zone(os.environ)
     begin = _begin(since, zone)
-    with Reader(f"{home_root(os.environ, options.home)}/state.db") as reader:
+    with Reader(f"{readable_root(os.environ, options.home)}/state.db") as reader:
         rows = sums(reader, by, zone, begin)
         return begin, rows, whole(rows.values()), list(reader.notes)
 

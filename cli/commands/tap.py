@@ -16,7 +16,7 @@ from ..errors import CliError
 from ..in_delegate import refuse_delegate
 from ..options import Command, Globals, Group
 from ..output import answer, answer_json
-from ..place import full_home, home_root
+from ..place import full_home, home_root, readable_root
 from ..settings_text import whole
 from ..tap_settings import installed, own_command, tapped, uninstalled
 
@@ -85,6 +85,7 @@ def uninstall(options: Globals) -> None:
 @click.pass_obj
 def status(options: Globals) -> None:
     """Print whether the tap is installed, and when it was last told anything."""
+    readable_root(os.environ, options.home)  # else it would seem that nothing was ever told
     path = _path()
     _tell(options, path, whole(_read(path)[1]))
 
@@ -163,8 +164,8 @@ def _cannot(path: Path, why: str) -> CliError:
 
 
 def _tell(options: Globals, path: Path, settings: dict[str, Any]) -> None:
-    from ...actors.told_gauges import TAP_FILE, TAP_LIMIT  # noqa: PLC0415 - not for ``run``
-    from ...lanes.told_gauges import from_tap  # noqa: PLC0415 - as above
+    from ...actors.reported_gauges import TAP_FILE, TAP_LIMIT  # noqa: PLC0415 - not for ``run``
+    from ...lanes.reported_gauges import from_tap  # noqa: PLC0415 - as above
     from ...state.files import read_private  # noqa: PLC0415 - as above
 
     words = tapped(settings)

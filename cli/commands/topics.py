@@ -97,8 +97,8 @@ def help_command(context: click.Context, words: tuple[str, ...]) -> None:
     if not words:
         answer(root.get_help())
         return
-    if len(words) == 1 and words[0] in TOPICS:
-        _topic(options, words[0])
+    if len(words) == 1 and words[0].lower() in TOPICS:
+        _topic(options, words[0].lower())
         return
     answer(_command_help(root, words))
 

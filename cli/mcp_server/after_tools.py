@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import time
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, get_args
 
 import anyio
 from mcp.server.mcpserver import Context, MCPServer
 from mcp_types import ToolAnnotations
 from pydantic import Field
 
+from ...messages.vocabulary import Told
 from ..commands.bearings import drawn
 from ..commands.heartbeat import seen
 from ..submit import word_of
 from .asking import POLL_S, Telling, ask, bound
 from .bounds import UNTRUSTED, event_rows
+from .choices import OneOf
 from .desk import Desk, until
 from .job_tools import READS, STARTS, Effort, Lane, Model, accepted, group_taken
 
@@ -47,9 +49,7 @@ def _again(server: MCPServer, desk: Desk) -> None:
     @server.tool(annotations=NOTES)
     async def outcome(
         job: Annotated[str, Field(description="The job, by its id, a prefix of it or its label.")],
-        became: Annotated[
-            Literal["passed", "failed", "reverted"], Field(description="What you saw, not what it said.")
-        ],
+        became: Annotated[str, OneOf(get_args(Told)), Field(description="What you saw, not what it said.")],
     ) -> dict[str, Any]:
         """Keep what became of an ended job's result, once you checked it; advise learns from it."""
         kept = await ask(desk.request, {"kind": "job.tell_outcome", "job": job, "outcome": became})

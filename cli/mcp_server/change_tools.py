@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import click
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from pydantic import Field
 
+from ...messages.vocabulary import SessionMode
 from .. import exit_codes
 from ..session_events import Event, Events
 from ..session_parts import STEERED_S, Start
@@ -17,6 +18,7 @@ from ..sessions import Session, live
 from ..submit import environment, word_of
 from .asking import Telling, ask, failed
 from .bounds import session_row
+from .choices import OneOf
 from .desk import Desk, until
 from .job_tools import Effort
 from .session_tools import SENDS, Name, given_to, named_session, not_started, note
@@ -24,7 +26,7 @@ from .session_tools import SENDS, Name, given_to, named_session, not_started, no
 UP_S = 45.0
 
 Mode = Annotated[
-    Literal["plan", "ask", "edits", "yolo"] | None,
+    Annotated[str, OneOf(SessionMode)] | None,
     Field(description="plan: it reads. ask: it asks before a change. edits, yolo: unasked; they need unasked."),
 ]
 

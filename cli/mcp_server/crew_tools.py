@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import anyio
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from pydantic import Field
 
+from ...messages.vocabulary import Verb
 from ..commands import best_of as tries
 from ..commands import crew as crews
 from ..commands import image as images
@@ -19,6 +20,7 @@ from ..opinion_view import facts
 from ..reach import Reach
 from ..submit import job_request
 from .asking import POLL_S, Telling, ask
+from .choices import OneOf
 from .desk import Desk, flags, members, task_text, until
 from .errands import Errand
 from .job_tools import STARTS, DryRun, Effort, Folder, Lane, Model, Task, Timeout, plan_row
@@ -30,7 +32,9 @@ Check = Annotated[str, Field(min_length=1, description="A command; exit status 0
 MaybeCheck = Annotated[str | None, Field(description="A command; a try for which it fails can't win.")]
 CheckTime = Annotated[float, Field(gt=0, le=86400, description="How long it may take, in seconds.")]
 MayChange = Annotated[bool, Field(description="Also work counts that changes what the check consists of.")]
-Edits = Annotated[Literal["edit", "yolo"], Field(description="What they may do in their work trees.")]
+Edits = Annotated[
+    str, OneOf(verb for verb in Verb if verb.may_write), Field(description="What they may do in their work trees.")
+]
 Label = Annotated[str | None, Field(description="A name for it.")]
 Resume = Annotated[str | None, Field(description="The group_id of one whose server ended: it is brought to its end.")]
 
@@ -190,7 +194,8 @@ def _image(server: MCPServer, desk: Desk) -> None:
         out: Annotated[str | None, Field(description="The file, absolute; else one in the state home.")] = None,
         model: Annotated[str | None, Field(description="Image model, such as gpt-image or nano-banana.")] = None,
         backend: Annotated[
-            Literal["codex", "gemini", "openrouter"] | None, Field(description="Who makes it; else who is ready.")
+            Annotated[images.Backend, OneOf(images.BACKENDS)] | None,
+            Field(description="Who makes it; else who is ready."),
         ] = None,
         force: Annotated[bool, Field(description="Overwrite a file that is there.")] = False,
         timeout_s: Timeout = None,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import anyio
 from mcp.server.mcpserver import Context, MCPServer
@@ -12,6 +12,7 @@ from mcp.server.mcpserver.exceptions import ResourceError, ToolError
 from mcp_types import ToolAnnotations
 from pydantic import Field
 
+from ...messages import vocabulary
 from .. import groups, loops
 from ..errors import CliError
 from ..following import terminal
@@ -29,6 +30,7 @@ from .bounds import (
     loop_row,
     session_row,
 )
+from .choices import OneOf
 from .desk import Desk, is_group, is_loop, until
 from .errands import Errand, is_errand
 
@@ -37,16 +39,15 @@ STARTS = ToolAnnotations(read_only_hint=False, destructive_hint=True, idempotent
 ENDS = ToolAnnotations(read_only_hint=False, destructive_hint=True, idempotent_hint=True, open_world_hint=False)
 
 Verb = Annotated[
-    Literal["run", "explore", "research", "edit", "yolo"],
+    str,
+    OneOf(vocabulary.Verb),
     Field(description="run, explore: read only; research: in a sandbox; edit: change files; yolo: everything."),
 ]
 Model = Annotated[
     str | None, Field(description="Model or alias, such as opus, sol, gemini-pro; its lane follows from it.")
 ]
 Lane = Annotated[str | None, Field(description="Who runs it and who is billed (brief lists them). Usually left out.")]
-Effort = Annotated[
-    Literal["minimal", "low", "medium", "high", "xhigh", "max"] | None, Field(description="Reasoning effort.")
-]
+Effort = Annotated[Annotated[str, OneOf(vocabulary.Effort)] | None, Field(description="Reasoning effort.")]
 DryRun = Annotated[bool, Field(description="Only say what would be run, and what it costs.")]
 Folder = Annotated[str | None, Field(description="Absolute folder to work in; else the server's own.")]
 Worktree = Annotated[bool | None, Field(description="Work in a git work tree of its own, on a branch of its own.")]
@@ -141,7 +142,9 @@ def _looking(server: MCPServer, desk: Desk) -> None:
         ids: Annotated[
             list[str] | None, Field(description="Jobs to look at; or one fan-out, loop or errand. Else the newest.")
         ] = None,
-        state: Annotated[str | None, Field(description="Only jobs in this state, such as running or failed.")] = None,
+        state: Annotated[
+            Annotated[str, OneOf(vocabulary.JobState)] | None, Field(description="Only jobs in this state.")
+        ] = None,
         limit: Annotated[int, Field(ge=1, le=100)] = 20,
     ) -> dict[str, Any]:
         """How jobs stand: state, model, lane, progress, cost; without ids also the sessions and errands that live."""

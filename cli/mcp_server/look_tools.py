@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, get_args
 
 from mcp.server.mcpserver import MCPServer
 from pydantic import Field
 
+from ...state.ledger_reader import By
 from ..cash import written
 from ..commands.advise import advice
-from ..commands.brief import glance
+from ..commands.brief import overview
 from ..commands.tab import tab_object
 from ..fleet import Fleet, Row, shown
 from ..fleet import ended as over
 from ..submit import folder_of
 from .asking import ask
 from .bounds import UNTRUSTED, event_rows
+from .choices import OneOf
 from .desk import Desk, task_text
 from .job_tools import READS, Effort, Folder
 
@@ -26,7 +28,7 @@ def add(server: MCPServer, desk: Desk) -> None:
     @server.tool(annotations=READS)
     async def brief() -> dict[str, Any]:
         """Lanes on this machine, plan limits, whether to spare them, and the driving mode. Ask it first."""
-        shown, notes = await ask(glance, desk.options)
+        shown, notes = await ask(overview, desk.options)
         return {**shown, "notes": notes}
 
     @server.tool(annotations=READS)
@@ -55,7 +57,7 @@ def add(server: MCPServer, desk: Desk) -> None:
     async def tab(
         *,
         since: Annotated[str | None, Field(description="24h, 7d, today, 2026-11-30; else from the beginning.")] = None,
-        by: Annotated[Literal["lane", "model", "day", "group"], Field(description="What the rows are.")] = "lane",
+        by: Annotated[str, OneOf(get_args(By)), Field(description="What the rows are.")] = "lane",
     ) -> dict[str, Any]:
         """What delegated jobs have spent: cash, runs on plans, tokens. Unknown is null, never 0."""
         return await ask(lambda: dict(written(tab_object(desk.options, since, by))))

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from mcp.server.mcpserver import MCPServer
 from pydantic import Field
 
+from ...messages.loop import Shape as LoopShape
+from ...messages.vocabulary import Verb
 from .. import loops
 from ..commands.loop import LADDER
 from ..submit import job_request
 from .asking import ask
 from .bounds import loop_row
+from .choices import OneOf
 from .desk import Desk, flags, task_text
 from .job_tools import STARTS, Effort, Folder, Lane, Model, Worktree
 
@@ -20,7 +23,8 @@ SWEEP_LAPS = 10
 """As the commands have it, where nobody says how many."""
 
 Shape = Annotated[
-    Literal["verify", "escalate", "sweep", "optimize", "council"],
+    str,
+    OneOf(shape for shape in LoopShape if shape is not LoopShape.OPINION),
     Field(
         description="verify: one delegate until check passes. escalate: up the ladder in models, cheap first. sweep: "
         "look until nothing new turns up. optimize: writer and judge with a rubric. council: models debate to a plan."
@@ -51,7 +55,7 @@ def add(server: MCPServer, desk: Desk) -> None:
         max_laps: Annotated[int | None, Field(ge=1, le=1000)] = None,
         max_minutes: Annotated[float | None, Field(gt=0, le=43200)] = None,
         max_usd: Annotated[float | None, Field(gt=0)] = None,
-        verb: Annotated[Literal["run", "explore", "research", "edit", "yolo"] | None, Field()] = None,
+        verb: Annotated[str, OneOf(Verb)] | None = None,
         model: Model = None,
         lane: Lane = None,
         effort: Effort = None,

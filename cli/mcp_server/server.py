@@ -52,7 +52,7 @@ class Server(MCPServer[Any]):
             words = sentence_of(name, error.__cause__)
             if words is None:
                 raise
-            raise ToolError(in_parameters(words, tools.get(name, ()))) from error.__cause__
+            raise ToolError(in_parameters(words, tools.get(name, ()), tools)) from error.__cause__
 
     async def get_prompt(
         self, name: str, arguments: dict[str, Any] | None = None, context: Context[Any, Any] | None = None

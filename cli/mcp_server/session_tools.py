@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, get_args
 
 import anyio
 from mcp.server.mcpserver import Context, MCPServer
 from mcp_types import ToolAnnotations
 from pydantic import Field
 
+from ...messages.session import Transport
 from ...state.ids import new_job_id
 from .. import exit_codes
 from ..errors import CliError
@@ -23,6 +24,7 @@ from ..sessions import Session, captain, live, named
 from ..submit import environment, folder_of, lane_of, word_of
 from .asking import POLL_S, Telling, ask, bound, failed
 from .bounds import EVENTS, UNTRUSTED, event_rows, session_row
+from .choices import OneOf
 from .desk import Desk, flags, task_text, until
 from .job_tools import ENDS, READS, STARTS, Effort, Folder, Lane, Model
 
@@ -59,7 +61,9 @@ def _starting(server: MCPServer, desk: Desk) -> None:
         lane: Lane = None,
         effort: Effort = None,
         cwd: Folder = None,
-        transport: Annotated[Literal["native", "acp", "pty"] | None, Field(description="Usually left out.")] = None,
+        transport: Annotated[
+            Annotated[str, OneOf(get_args(Transport))] | None, Field(description="Usually left out.")
+        ] = None,
         continues: Annotated[
             str | None, Field(description="An ended job or session whose conversation goes on.")
         ] = None,

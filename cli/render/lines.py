@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from ...messages.vocabulary import repeats
 from .plain import one_line
 
 _WORDS = {
@@ -18,7 +19,7 @@ _WORDS = {
     "needs-answer": "waiting for an answer",
     "done": "done",
     "done?": "ended well, but never said it was done: check the result",
-    "blocked": "blocked: it needs something from you",
+    "blocked": "it needs something from you",
     "permission-blocked": "stopped by permissions",
     "interrupted": "interrupted",
     "timeout": "ran out of its time",
@@ -44,6 +45,16 @@ _COLOURS = {
 def words_for(state: str) -> str:
     """Return what a state means; a state of a newer version is its own name."""
     return _WORDS.get(state, one_line(state, 40))
+
+
+def beyond(state: object, words: object) -> str:
+    """Return words about a state on one line; nothing where they only say its name again, or there are none.
+
+    >>> beyond("failed", "Failed."), beyond("failed", "it ran out of room")
+    ('', 'it ran out of room')
+    """
+    said = "" if words is None else one_line(str(words), 300)
+    return "" if repeats(state, said) else said
 
 
 def colour_of(state: str) -> str:
@@ -138,8 +149,8 @@ def change_line(job: Mapping[str, Any]) -> str:
     meaning = words_for(str(job.get("state")))
     if job.get("supervision") == "none" and job.get("note"):  # its verdict is due
         heard = job["note"]
-    parts.append(one_line(str(heard), 160) if heard else meaning)
-    return " | ".join(parts)
+    parts.append(one_line(beyond(state, heard) or beyond(state, meaning), 160))
+    return " | ".join(part for part in parts if part)
 
 
 def receipt(job: Mapping[str, Any], cost: str | None = None) -> list[str]:
@@ -149,8 +160,8 @@ def receipt(job: Mapping[str, Any], cost: str | None = None) -> list[str]:
     started, ended = job.get("started"), job.get("ended")
     if isinstance(started, int | float) and isinstance(ended, int | float) and ended >= started:
         first += f" in {clock(ended - started)}"
-    reason = job.get("reason")
-    first += ": " + (one_line(str(reason), 300) if reason else words_for(state))
+    why = beyond(state, job.get("reason")) or beyond(state, words_for(state))
+    first += f": {why}" if why else ""
     second = [model_words(job), token_words(job), cost or cost_words(job), acts(job)]
     lines = [first, " · ".join(part for part in second if part), *attempt_lines(job)]
     note = str(job.get("note") or "")

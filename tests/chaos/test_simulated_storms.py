@@ -168,6 +168,26 @@ def test_who_asks_again_after_a_kill_gets_the_very_job_whichever_call_was_the_la
     assert sorted(heard) == sorted(known), "each was given its prompt once"
 
 
+def test_a_loops_step_keeps_its_job_when_the_supervisor_is_killed_as_it_makes_that(world: sim_world.World) -> None:
+    """What was begun of it makes room for it: no folder is left of a job that nobody was promised."""
+    for last in range(20, 40, 2):
+        world.start()
+        path = world.work / f"lap{last}"
+        task = steps({"work": str(path)}, {"mark": "DONE"}, {"end": "x"})
+        terms = {"shape": "verify", "check": command(path, 1, 0.2)}
+        world.loop(f"loop-20270115-080000-{last:012x}", terms, {"laps": 2}, verb="edit", task=task)
+        world.machine.last_call = last
+        world.run_until(lambda: world.assembly is None, 3)
+        world.machine.last_call = None
+        world.start()
+        assert world.run_until(lambda: world.assembly is not None and not live(world), 600)
+    with Reader(world.home.database) as reader:
+        known = {row["job_id"] for row in reader.jobs(None, 0)[0]}
+        ends = {loop(reader, f"loop-20270115-080000-{last:012x}")["end"] for last in range(20, 40, 2)}
+    assert (ends, len(known)) == ({"success"}, 10)
+    assert {place.name for place in world.home.jobs_dir.iterdir()} == known
+
+
 def test_the_machine_fails_calls_as_a_real_one_does(world: sim_world.World) -> None:
     """The faults bite: what they do is what the system says."""
     with world._inside():

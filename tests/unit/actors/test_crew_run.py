@@ -11,6 +11,7 @@ import pytest
 from fakes.repos import repository, run_git
 from outsourcerer.actors.crew_run import Candidate, Crew, alone, words_of
 from outsourcerer.actors.worktrees import Worktree, make_worktree
+from outsourcerer.cli import exit_codes
 from outsourcerer.messages.refusals import Refused
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="checks look at processes through /proc")
@@ -129,6 +130,7 @@ def test_a_base_that_says_nothing_is_refused(stage):
     assert isinstance(red, Refused)
     assert "red before anybody began (exit 3)" in red.message
     assert red.message.endswith(": no")
+    assert (red.code, exit_codes.of_refusal(red.code.value)) == ("check_unfit", exit_codes.BLOCKED)
     crew = stage.crew(check="exit 3", red=True)
     crew.folder = stage.folder.with_name(CREW[:-1] + "c")
     assert crew.baseline(stage.environment) is None

@@ -174,15 +174,17 @@ def test_asking_again_by_the_same_id_makes_no_second_job(desk):
     desk.ended(chosen)
 
 
-def test_a_folder_that_was_promised_to_nobody_is_left_alone(desk):
-    chosen = "20300101-000000-0123456789ab"
-    folder = desk.home.job_dir(chosen)
-    folder.mkdir(mode=0o700)
-    (folder / "prompt.md").write_text("somebody's")
-    made = desk.submit({"end": "x"}, job_id=chosen)
-    assert made.job_id != chosen
-    assert (folder / "prompt.md").read_text() == "somebody's"
-    desk.ended(made.job_id)
+def test_a_folder_that_was_promised_to_nobody_makes_room_and_another_is_left_alone(desk):
+    chosen, other = "20300101-000000-0123456789ab", "20300101-000000-0123456789ac"
+    for job_id, name in ((chosen, "prompt.md"), (other, "meta.json")):
+        desk.home.job_dir(job_id).mkdir(mode=0o700)
+        (desk.home.job_dir(job_id) / name).write_text("somebody's")
+    assert desk.submit({"end": "x"}, job_id=chosen).job_id == chosen
+    assert "somebody's" not in (desk.home.job_dir(chosen) / "prompt.md").read_text()
+    assert desk.submit({"end": "x"}, job_id=other).code is RefusalCode.STATE_DAMAGED
+    assert (desk.home.job_dir(other) / "meta.json").read_text() == "somebody's"
+    assert [row["job_id"] for row in desk.one(kind="view.jobs", selection={"select": "all"}).jobs] == [chosen]
+    desk.ended(chosen)
 
 
 def test_a_label_of_two_jobs_names_neither(desk):
@@ -235,7 +237,7 @@ def test_live_figures_say_nothing_of_a_job_that_has_ended(desk) -> None:
     job_id = desk.submit({"say": "hello"}).job_id
     truth = desk.ended(job_id)
     stale = {"note": "its process has ended; 3 MB of its output are still to be read", "progress": {"writes": 99}}
-    desk.tree.services.board.put(job_id, stale)
+    desk.tree.services.live_figures.put(job_id, stale)
     assert desk.view(job_id).jobs[0] == truth
 
 

@@ -9,16 +9,18 @@ import pytest
 from fakes.actors import eventually, mailbox
 from fakes.clock import FakeClock
 from fakes.state import NOW, job_id, record, scratch_home
+from outsourcerer.actors import heartbeat
 from outsourcerer.actors.base import Directory, Query, ReplyPort, Stop, start
 from outsourcerer.actors.feed import Feed
 from outsourcerer.actors.heartbeat import Acknowledge, Heartbeat, StartHeartbeat, StopHeartbeat
+from outsourcerer.actors.heartbeat_watch import HeartbeatWatch, Launched
 from outsourcerer.actors.journal import Append, Journal
-from outsourcerer.actors.vigil import Launched, Vigil
 from outsourcerer.messages.alarm import SinkTold
 from outsourcerer.messages.facts import JobAccepted, JobEnded, JobOutcome, JobStateChanged, LaneDown, LaneUp
 from outsourcerer.messages.loop import LoopAccepted, LoopEnded, LoopRecord, LoopStep, LoopStepBegan
 from outsourcerer.messages.session import SessionAccepted, SessionObserved, SessionRecord, SessionStateChanged
 from outsourcerer.messages.vocabulary import JobState, SessionState
+from outsourcerer.state.alarm_machine import decide
 from outsourcerer.state.alarms_reader import beat, open_alarms
 from outsourcerer.state.heartbeat_file import Arming, armed_by
 from outsourcerer.state.heartbeat_view import heartbeat_object
@@ -38,7 +40,7 @@ class Services:
         self.home, self.clock, self.directory = home, clock, directory
         self.feed = Feed()
         self.settings = Settings.load(settings)
-        self.vigil = Vigil(home, directory)
+        self.heartbeat_watch = HeartbeatWatch(home, directory)
         self.epochs = itertools.count(1)
 
 
@@ -226,49 +228,83 @@ def test_acknowledged_is_told_no_more(bench):
     bench.pass_time(30)
     bench.pushed(1, "blocked")
     bench.settled()
-    eventually(lambda: bench.services.vigil.waiting, "the supervisor stays for the next rung")
+    eventually(lambda: bench.services.heartbeat_watch.waiting, "the supervisor stays for the next rung")
     [alarm] = bench.read(open_alarms)
     assert bench.ask(Acknowledge((alarm["alarm_id"], "no-such"))) is True
     bench.pass_time(4000)
     assert bench.of("blocked") == [1]
     assert bench.read(open_alarms)[0]["acknowledged_at"] is not None
-    eventually(lambda: not bench.services.vigil.waiting)
+    eventually(lambda: not bench.services.heartbeat_watch.waiting)
 
 
-def test_one_that_was_set_aside_leaves_alone_what_its_successor_said(bench):
-    entered, leave, threads = threading.Event(), threading.Event(), []
+class Caught:
+    """Where a heartbeat stays, the first time it comes there, until it may go on."""
+
+    def __init__(self):
+        self.threads, self._entered, self._leave = [], threading.Event(), threading.Event()
+
+    def stay(self):
+        """Stay, and return whether it was the first that came."""
+        if self.threads:
+            return False
+        self.threads.append(threading.current_thread())
+        self._entered.set()
+        assert self._leave.wait(120)
+        return True
+
+    def wait(self):
+        assert self._entered.wait(120)
+
+    def let_go(self):
+        self._leave.set()
+        self.threads[0].join(120)
+        assert not self.threads[0].is_alive()
+
+
+def caught_answering(bench, _):
+    """Stop the heartbeat in the middle of a question."""
+    caught = Caught()
 
     class Slow(Acknowledge):
-        """Keeps the heartbeat in its handler."""
-
         @property
         def alarm_ids(self):
-            threads.append(threading.current_thread())
-            entered.set()
-            assert leave.wait(120)
+            caught.stay()
             return ()
 
-    bench.armed()
     bench.beat.tell(Slow.__new__(Slow))
-    assert entered.wait(120)
+    caught.wait()
+    return caught
+
+
+def caught_looking(bench, monkeypatch):
+    """Stop the heartbeat in the middle of a look, which will have found nothing."""
+    caught = Caught()
+    monkeypatch.setattr(heartbeat, "decide", lambda *given: () if caught.stay() else decide(*given))
+    bench.say(JobOutcome(job_id=job_id(9), outcome="failed", lane="claude", model="m"))
+    caught.wait()
+    return caught
+
+
+@pytest.mark.parametrize("catch", [caught_answering, caught_looking])
+def test_one_that_was_set_aside_leaves_alone_what_its_successor_said(bench, monkeypatch, catch):
+    bench.armed()
+    caught = catch(bench, monkeypatch)
     bench.beat.set_aside()
-    bench.services.vigil.waiting = True
+    bench.services.heartbeat_watch.waiting = True
     bench.begin(2)
     bench.ask(Acknowledge(()))
-    assert not bench.services.vigil.waiting, "nothing stands yet, whatever the one before said"
+    assert not bench.services.heartbeat_watch.waiting, "nothing stands yet, whatever the one before said"
     bench.running()
     bench.ended(JobState.BLOCKED)
     bench.pass_time(30)
     bench.pushed(1, "blocked")
     bench.settled()
-    eventually(lambda: bench.services.vigil.waiting, "the supervisor stays for the next rung")
-    leave.set()
-    threads[0].join(120)
-    assert not threads[0].is_alive()
-    assert bench.services.vigil.waiting
+    eventually(lambda: bench.services.heartbeat_watch.waiting, "the supervisor stays for the next rung")
+    caught.let_go()
+    assert bench.services.heartbeat_watch.waiting
     bench.beat.tell(Stop("restart"))
     assert bench.beat.wait_down(30)
-    assert not bench.services.vigil.waiting
+    assert not bench.services.heartbeat_watch.waiting
 
 
 def test_a_word_on_its_outcome_ends_the_alarm_of_a_blocked_job(bench):
@@ -329,20 +365,20 @@ def test_a_sink_that_fails_is_told_to_the_others_once(bench):
 
 
 def test_a_launch_that_says_nothing_new_wakes_no_heartbeat(bench, monkeypatch):
-    vigil, told, tell = bench.services.vigil, [], bench.directory.tell
-    monkeypatch.setattr(vigil._directory, "tell", lambda name, message: told.append(message) or tell(name, message))
+    watch, told, tell = bench.services.heartbeat_watch, [], bench.directory.tell
+    monkeypatch.setattr(watch._directory, "tell", lambda name, message: told.append(message) or tell(name, message))
     settings = Settings.load({"OSRC_HEARTBEAT_WAKE": "notify"})
     other = Settings.load({"OSRC_HEARTBEAT_WAKE": "another"})
 
     def launched(by):
-        vigil.launched(by, {})
+        watch.launched(by, {})
         bench.ask(Acknowledge(()))  # which may change whom it wakes, as far as anybody knows
         return len([one for one in told if isinstance(one, Launched)])
 
     assert [launched(settings), launched(other)] == [1, 2]
     bench.beat.tell(Launched(armed_by(settings, {})))
-    eventually(lambda: vigil.heard == armed_by(settings, {}))
-    vigil.launched(settings, {})
+    eventually(lambda: watch.heard == armed_by(settings, {}))
+    watch.launched(settings, {})
     assert len([one for one in told if isinstance(one, Launched)]) == 2
     assert [launched(other), launched(settings)] == [3, 4]
 
@@ -434,7 +470,7 @@ def test_a_loop_tells_its_end_and_its_laps_tell_nothing(bench):
 
 
 def test_jobs_that_run_are_listed_until_somebody_looks(bench):
-    seen = bench.services.vigil.seen
+    seen = bench.services.heartbeat_watch.seen
     listed = bench.home.root / "unwatched.json"
     bench.running()
     kept = eventually(lambda: listed.exists() and listed.stat().st_size and json.loads(listed.read_bytes()))

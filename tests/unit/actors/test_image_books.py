@@ -5,9 +5,9 @@ import math
 from types import SimpleNamespace
 
 import pytest
+from outsourcerer.actors.budget_book import BudgetBook
 from outsourcerer.actors.image_books import ask_budget, row_of
 from outsourcerer.actors.model_book import ModelBook
-from outsourcerer.actors.purse import Purse
 from outsourcerer.cli.commands.image import _asked
 from outsourcerer.lanes.pictures import BILLING, Answer
 from outsourcerer.messages.history import BudgetAsk, BudgetHasRoom
@@ -45,16 +45,16 @@ def test_a_key_of_gemini_s_pays_for_its_image_and_no_plan():
 
 def test_a_budget_that_is_used_up_or_no_number_refuses(tmp_path):
     home = Home(tmp_path / "home")
-    purse = Purse(home, ModelBook(home))
+    book = BudgetBook(home, ModelBook(home))
 
     def asked(text):
         words = base64.b64encode(f"HOME={tmp_path}\0OSRC_BUDGET_DAY={text}".encode()).decode()
-        return ask_budget(BudgetAsk(paid="metered", model="v/m", environment=words), purse)
+        return ask_budget(BudgetAsk(paid="metered", model="v/m", environment=words), book)
 
     assert asked("1") == BudgetHasRoom()
     assert asked("0").code is RefusalCode.BUDGET_SPENT
     assert isinstance(asked("much"), Refused)
-    unread = ask_budget(BudgetAsk(paid="unknown", environment="a"), purse)
+    unread = ask_budget(BudgetAsk(paid="unknown", environment="a"), book)
     assert unread.code is RefusalCode.BAD_REQUEST
 
 

@@ -46,7 +46,7 @@ def test_one_without_an_answer_is_not_taken_again(directory):
     flights = Flights(directory)
     assert flights.once("a", lambda: None, late).code is RefusalCode.SUPERVISOR_BUSY
     again = flights.once("a", lambda: None, never)
-    assert (again.code, flights.is_open("a")) == (RefusalCode.SUPERVISOR_BUSY, True)
+    assert (again.code, flights.waiting()) == (RefusalCode.SUPERVISOR_BUSY, 1)
     assert flights.once("b", lambda: None, lambda _: "b") == "b"
     assert flights.once("a", lambda: "journalled", never) == "journalled"
 
@@ -61,9 +61,9 @@ def test_one_that_is_answered_late_is_over_unless_the_answer_says_that_nobody_kn
         return late(flight)
 
     assert flights.once("a", lambda: None, take).code is RefusalCode.SUPERVISOR_BUSY
-    assert flights.is_open("a")
+    assert flights.waiting() == 1
     given[0].port.set(answer)
-    assert flights.is_open("a") is (answer is BUSY)
+    assert flights.waiting() == (answer is BUSY)
     assert undone == (["undone"] if answer is FULL else [])
     again = flights.once("a", lambda: None, lambda _: "again")
     assert again == "again" if answer is not BUSY else again.code is RefusalCode.SUPERVISOR_BUSY
@@ -89,7 +89,7 @@ def test_what_cannot_be_undone_keeps_nobody_waiting(directory):
 def test_one_that_was_answered_is_over(directory, answer):
     flights = Flights(directory)
     assert flights.once("a", lambda: None, lambda _: answer) == answer
-    assert not flights.is_open("a")
+    assert not flights.waiting()
     assert flights.once("a", lambda: None, lambda _: "again") == "again"
 
 
@@ -163,9 +163,9 @@ def test_what_was_handed_to_one_that_is_gone_is_undone_unless_the_store_has_it(d
     assert hold.entered.wait(30)
     gone(directory)
     assert flights.once("a", lambda: None, never).code is RefusalCode.SUPERVISOR_BUSY
-    assert (flights.is_open("a"), undone) == (True, []), "it may be what the writer has in hand"
+    assert (flights.waiting(), undone) == (1, []), "it may be what the writer has in hand"
     hold.leave.set()
-    eventually(lambda: not flights.is_open("a"))
+    eventually(lambda: not flights.waiting())
     assert undone == ([] if journalled else ["undone"])
 
 
@@ -182,9 +182,9 @@ def test_a_writer_that_left_does_not_settle_it(directory):
     journal.tell(hold)
     assert hold.entered.wait(30)
     gone(directory)
-    assert flights.is_open("a")
+    assert flights.waiting() == 1
     journal.set_aside()
     hold.leave.set()
     start(Taker, "journal", directory=directory)
-    eventually(lambda: not flights.is_open("a"))
+    eventually(lambda: not flights.waiting())
     assert undone == ["undone"]

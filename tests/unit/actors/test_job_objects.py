@@ -9,8 +9,8 @@ from types import SimpleNamespace
 import pytest
 from fakes.actors import eventually
 from fakes.kernel32 import FakeKernel
-from outsourcerer.actors import held, job_objects, tree
-from outsourcerer.actors.held import FLAGS, HeldJob, Start
+from outsourcerer.actors import job_objects, suspended, tree
+from outsourcerer.actors.suspended import FLAGS, Start, SuspendedJob
 from outsourcerer.messages.job import Identity
 from outsourcerer.state.identity import boot_id
 from outsourcerer.state.processes import ProcessRow, read_process
@@ -120,10 +120,10 @@ def test_a_held_delegate_begins_once_it_may_outlive_us(kernel, tmp_path):
         assert not kernel.ends_with_us(job_objects.PREFIX + JOB)
         resumed.append(pid)
 
-    made = HeldJob(start(tmp_path), kernel=kernel, resume=resume, popen=process)
+    made = SuspendedJob(start(tmp_path), kernel=kernel, resume=resume, popen=process)
     line, terms = process.asked
     assert line == '"C:\\cmd.exe" /d /e:on /v:off /s /c ""C:\\npm\\claude.cmd" "-p" "50%%cd:~,%""'
-    assert terms["creationflags"] & held.CREATE_SUSPENDED
+    assert terms["creationflags"] & suspended.CREATE_SUSPENDED
     assert terms["creationflags"] == FLAGS
     assert kernel.ends_with_us(job_objects.PREFIX + JOB), "killed now, we take it along: it has not begun"
     assert resumed == []
@@ -138,11 +138,13 @@ def test_a_held_delegate_begins_once_it_may_outlive_us(kernel, tmp_path):
 
 
 def test_what_leaves_by_itself_is_not_ended(kernel, tmp_path, monkeypatch):
-    made = HeldJob(start(tmp_path), kernel=kernel, resume=int, popen=Process(kernel))
+    made = SuspendedJob(start(tmp_path), kernel=kernel, resume=int, popen=Process(kernel))
     made.release()
     kernel.alive.add(5)
     kernel.join(job_objects.PREFIX + JOB, 5)
-    monkeypatch.setattr(held, "time", SimpleNamespace(monotonic=lambda: 0.0, sleep=lambda _: kernel.alive.discard(5)))
+    monkeypatch.setattr(
+        suspended, "time", SimpleNamespace(monotonic=lambda: 0.0, sleep=lambda _: kernel.alive.discard(5))
+    )
     made.wait()
     assert made.end_left() == []
     assert "TerminateJobObject" not in kernel.called
@@ -151,14 +153,14 @@ def test_what_leaves_by_itself_is_not_ended(kernel, tmp_path, monkeypatch):
 def test_one_that_can_not_be_held_never_begins(kernel, tmp_path):
     kernel.refused = "AssignProcessToJobObject"
     with pytest.raises(OSError, match="put 4711 into a job object"):
-        HeldJob(start(tmp_path), kernel=kernel, resume=lambda _: pytest.fail("it begins"), popen=Process(kernel))
+        SuspendedJob(start(tmp_path), kernel=kernel, resume=lambda _: pytest.fail("it begins"), popen=Process(kernel))
     assert kernel.alive == set()
 
 
 def test_words_that_no_line_can_say_start_nothing(kernel, tmp_path):
     given = start(tmp_path, argv=["C:\\npm\\claude.cmd", "two\nlines"])
     with pytest.raises(ValueError, match="line break"):
-        HeldJob(given, kernel=kernel, resume=int, popen=lambda *_, **__: pytest.fail("it is started"))
+        SuspendedJob(given, kernel=kernel, resume=int, popen=lambda *_, **__: pytest.fail("it is started"))
 
 
 def test_where_windows_lists_no_members_a_tree_is_who_inherited_the_job_s_id(monkeypatch):

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 from fakes.state import identity, job_id, names, record, scratch_home
-from outsourcerer.actors.leftovers import make_room
+from outsourcerer.actors.leftovers import is_in_the_way, make_room
 from outsourcerer.actors.lock import HomeLock
 from outsourcerer.messages.job import Identity
 from outsourcerer.messages.refusals import RefusalCode
@@ -115,3 +115,13 @@ def test_a_command_leaves_what_a_supervisor_may_be_at_and_takes_over_what_none_i
     supervisor.release()
     assert make_room(folder, services) is None
     assert (folder.path.exists(), services.lock.held) == (False, True)
+
+
+@pytest.mark.parametrize("made", [begun, lambda home: SessionFolder.create(home, job_id())], ids=["a job", "a session"])
+def test_only_what_tells_of_more_than_the_store_is_in_the_way(home, made):
+    assert not is_in_the_way(JobFolder(home.job_dir(job_id())), lambda: False)
+    folder = made(home)
+    assert not is_in_the_way(folder, lambda: False), "it makes room, or is being taken"
+    (folder.path / "claim.1").touch()
+    assert is_in_the_way(folder, lambda: False)
+    assert not is_in_the_way(folder, lambda: True)

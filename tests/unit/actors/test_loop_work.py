@@ -15,6 +15,7 @@ from outsourcerer.actors.loop_work import LoopWork
 from outsourcerer.messages.job import Cost, JobRecord
 from outsourcerer.messages.loop import LoopRecord, LoopStep, LoopTerms
 from outsourcerer.messages.vocabulary import JobState
+from outsourcerer.state.job_folder import JobFolder
 from outsourcerer.state.store import Store
 
 LOOP = "loop-20261130-010203-0123456789ab"
@@ -195,5 +196,8 @@ def test_a_folder_that_leads_elsewhere_is_not_worked_in(bench, tmp_path):
     found = bench.work.check(record, step.model_copy(update={"number": 2}), threading.Event()).step
     assert (found.state, "leads elsewhere" in found.detail) == ("not_run", True)
     build = LoopStep(number=3, role="build", lap=1, began=1.0, job_id=job_id(3))
+    begun = JobFolder.create(bench.home, job_id(3))  # by a supervisor that was killed: the step keeps its id
     refused = bench.work.launch(record, build).refused
     assert (refused.state, "leads elsewhere" in refused.detail) == ("refused", True)
+    begun.file("claim.1").touch()
+    assert bench.work.launch(record, build).renamed not in (None, job_id(3)), "it is somebody else's"

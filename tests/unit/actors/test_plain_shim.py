@@ -15,10 +15,10 @@ from fakes.launches import alive, bearers, launchable, sweep
 from fakes.permits import permit
 from outsourcerer.actors import plain_process, plain_shim, shim
 from outsourcerer.actors.attempt import LaunchFate, claim_attempt, fate_of_launch
-from outsourcerer.actors.held import HeldSession
 from outsourcerer.actors.plain_process import environment
 from outsourcerer.actors.plain_spawner import PlainSpawner, spawner_for
 from outsourcerer.actors.spawner import Spawner, SpawnError
+from outsourcerer.actors.suspended import SuspendedSession
 from outsourcerer.state.job_folder import SpawnRecord
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks at processes through /proc")
@@ -167,7 +167,7 @@ def test_a_shim_that_dies_before_it_let_go_never_starts_its_delegate(bench, step
     if pid == 0:
         try:
             die_at(step)
-            plain_shim.be_shim(folder.path, 1, HeldSession)
+            plain_shim.be_shim(folder.path, 1, SuspendedSession)
         finally:
             os._exit(1)
     os.waitpid(pid, 0)
@@ -194,7 +194,7 @@ def die_at(step):
     elif step == "start":
         shim.write_all = die
     else:
-        HeldSession.release = die
+        SuspendedSession.release = die
 
 
 def test_a_record_that_can_not_be_written_starts_nothing(bench, monkeypatch):
@@ -204,7 +204,7 @@ def test_a_record_that_can_not_be_written_starts_nothing(bench, monkeypatch):
     if pid == 0:
         try:
             shim.write_all = no_room_for_spawns
-            plain_shim.be_shim(folder.path, 1, HeldSession)
+            plain_shim.be_shim(folder.path, 1, SuspendedSession)
         finally:
             os._exit(1)
     os.waitpid(pid, 0)

@@ -56,7 +56,7 @@ def desk(home, monkeypatch):
         stopping=threading.Event(),
         attached=False,
         admission=SimpleNamespace(admit=lambda _settings: None),
-        vigil=SimpleNamespace(launched=lambda *_: None),
+        heartbeat_watch=SimpleNamespace(launched=lambda *_: None),
     )
 
     def draft(request, *_arguments, **_more):

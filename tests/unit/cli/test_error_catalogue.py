@@ -7,15 +7,22 @@ import re
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 
+import anyio
 import click
 import outsourcerer
 import pytest
+from outsourcerer.actors.gate import _ways_out
 from outsourcerer.cli import exit_codes
 from outsourcerer.cli.app import cli
 from outsourcerer.cli.errors import CliError
 from outsourcerer.cli.hints import HINTS, SILENT, hint_of
 from outsourcerer.cli.main import run
+from outsourcerer.cli.mcp_server.desk import Desk
+from outsourcerer.cli.mcp_server.server import build
+from outsourcerer.cli.mcp_server.wording import SHELL, in_parameters
+from outsourcerer.cli.options import Globals
 from outsourcerer.messages.refusals import RefusalCode
 
 ROOT = Path(outsourcerer.__path__[0])
@@ -135,6 +142,31 @@ def test_an_error_without_a_hint_of_its_own_is_shown_with_one(
     said = capsys.readouterr()
     assert said.out == ""
     assert said.err == f"ERROR: it was not done\n  try: {HINTS[code]}\n"
+
+
+SHELL_ONLY = {"--csv", "--json", "--no-daemon", "--session", "--to"}
+"""Options of commands that no tool stands for."""
+
+
+def test_no_tool_is_told_to_give_an_option() -> None:
+    """Whatever is refused: parameters and tools are named, and what is left is said to be for a shell."""
+
+    async def listed() -> dict[str, list[str]]:
+        tools = await build(Desk(Globals())).list_tools()
+        return {tool.name: list(tool.input_schema.get("properties", ())) for tool in tools}
+
+    tools = anyio.run(listed)
+    texts = set(HINTS.values()) | {_ways_out(SimpleNamespace(lane=SimpleNamespace(name="codex")))}
+    texts |= {words_of(parts.get(part)) for _, parts in raised() for part in ("message", "hint")}
+    assert len(texts) > 400
+    for text in texts:
+        for name, parameters in tools.items():
+            told = in_parameters(text, parameters, tools)
+            bare = re.sub(r"\bosrc (?!itself\b|only\b)[^;,()]*", "", told.removesuffix(SHELL))
+            assert set(re.findall(r"(?<![\w-])(?:--[a-z][a-z-]*|-m)(?![\w-])", bare)) <= SHELL_ONLY, (name, told)
+            for command in re.findall(r"\bosrc ([a-z]+(?: [a-z]+)?)(?! -h)(?=[ ;,)]|$)", told.removesuffix(SHELL)):
+                assert command not in {"wait", "session read", "session stop"}, (name, told)
+                assert told.endswith(SHELL) or command.split()[0] in NO_COMMANDS, (name, told)
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ from outsourcerer.cli.mcp_server import after_tools, crew_tools, session_tools
 from outsourcerer.cli.mcp_server.asking import bound
 from outsourcerer.cli.mcp_server.desk import Desk
 from outsourcerer.cli.mcp_server.server import build
+from outsourcerer.cli.mcp_server.wording import SHELL
 from outsourcerer.cli.options import Globals
 from outsourcerer.cli.output import say
 from outsourcerer.cli.reach import Reach
@@ -141,9 +142,9 @@ def test_a_refusal_is_a_sentence_with_what_helps(gateway: FakeGateway) -> None:
     words = {"kind": "refused", "code": "consent_needed", "message": "Nobody agreed yet", "hint": "osrc consent grant"}
     gateway.submit = lambda _body: words
     said = refused("delegate", task="x")
-    assert said == "Nobody agreed yet (consent_needed). What helps: osrc consent grant"
+    assert said == f"Nobody agreed yet (consent_needed). What helps: osrc consent grant{SHELL}"
     words |= {"hint": "take --lane local, or: osrc run --lane local ..."}
-    assert refused("delegate", task="x").endswith("What helps: take lane local, or: osrc run --lane local ...")
+    assert refused("delegate", task="x").endswith("or: the tool delegate with verb run lane local ...")
     assert "cwd '/no' is not a folder" in refused("delegate", task="x", cwd="/no")
 
 

@@ -28,7 +28,7 @@ KNOWN = {
         {"subprocess.Popen"},
         "a shim or a holder by itself, for the permit that whoever starts it takes; or the keeper of a check",
     ),
-    "actors/held.py": ({"subprocess.Popen"}, "inside a shim: only what spawn asked for"),
+    "actors/suspended.py": ({"subprocess.Popen"}, "inside a shim: only what spawn asked for"),
     "actors/holders.py": ({"subprocess.run"}, "start_holder takes a permit"),
     "actors/rehearsal_turn.py": ({"subprocess.Popen"}, "takes a permit"),
     # The shim, and what runs inside a delegate that was let through.

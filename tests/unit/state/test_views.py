@@ -5,7 +5,9 @@ from fakes.state import NOW, identity, job_id, record
 from hypothesis import given
 from hypothesis import strategies as st
 from outsourcerer.messages.job import Cost, Progress
-from outsourcerer.messages.vocabulary import JobState
+from outsourcerer.messages.vocabulary import JobState, repeats
+from outsourcerer.state.loop_views import loop_object
+from outsourcerer.state.session_views import session_object
 from outsourcerer.state.views import derive, is_live, job_object
 
 CONTRACT = {
@@ -97,6 +99,18 @@ def test_a_record_of_which_only_the_columns_are_left():
     )
     assert set(found) == CONTRACT
     assert (found["state"], found["model"], found["age_s"], found["note"]) == ("done", None, 2.0, "damaged")
+
+
+@pytest.mark.parametrize("state", list(JobState))
+def test_a_reason_that_only_repeats_the_state_is_none(state):
+    for reason in (state.value, state.value.title(), f"{state.value}."):
+        assert job_object(plain() | {"state": state.value, "reason": reason}, "/h", NOW)["reason"] is None
+        assert repeats(state.value, reason)
+    for view in (session_object, lambda record, *rest: loop_object({**record, "end": record["state"]}, *rest)):
+        for reason, shown in ((state.value, None), ("no room", "no room"), (None, None)):
+            assert view({"state": state.value, "reason": reason}, "/h", NOW)["reason"] == shown
+    told = plain() | {"state": state.value, "reason": f"{state.value}: no room"}
+    assert job_object(told, "/h", NOW)["reason"] == f"{state.value}: no room"
 
 
 @given(

@@ -25,22 +25,22 @@ def is_machine_wide(error: str) -> bool:
 
 
 @dataclass(slots=True)
-class Excuses:
+class TransientFaults:
     """Which children of one supervisor wait for better times. Times are monotonic seconds."""
 
     patience_s: float = PATIENCE_S
     _troubles: dict[str, tuple[float, float]] = field(default_factory=dict)
     """Child → when its trouble began, and when it was met last."""
 
-    def grant(self, name: str, error: str, now: float) -> bool:
+    def tolerate(self, name: str, error: str, now: float) -> bool:
         """Whether a crash costs the child nothing of its budget. To be asked at each crash.
 
-        One that crashes on after ``patience_s`` has no excuse until it stood for ``FORGOTTEN_S``.
+        One that crashes on after ``patience_s`` is not tolerated until it stood for ``FORGOTTEN_S``.
 
-        >>> excuses = Excuses()
-        >>> excuses.grant("job:a", "StateError: the disk is full", 0.0)
+        >>> transient_faults = TransientFaults()
+        >>> transient_faults.tolerate("job:a", "StateError: the disk is full", 0.0)
         True
-        >>> excuses.grant("job:a", "ValueError: a fault of its own", 1.0)
+        >>> transient_faults.tolerate("job:a", "ValueError: a fault of its own", 1.0)
         False
         """
         self._troubles = {one: seen for one, seen in self._troubles.items() if now - seen[1] <= FORGOTTEN_S}

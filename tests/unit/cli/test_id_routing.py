@@ -2,7 +2,7 @@
 
 import click
 import pytest
-from outsourcerer.cli.other_ids import is_other
+from outsourcerer.cli.id_routing import is_other
 
 
 def test_one_that_is_none_of_a_job_stands_alone():

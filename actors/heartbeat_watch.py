@@ -20,7 +20,7 @@ class Launched:
     brought: Arming
 
 
-class Vigil:
+class HeartbeatWatch:
     """See the module. May be used from any thread."""
 
     def __init__(self, home: Home, directory: Directory) -> None:

@@ -45,7 +45,7 @@ class Start:
     """Descriptors that it writes to."""
 
 
-class Held(Protocol):
+class Suspended(Protocol):
     """One delegate, from its start to what it left behind."""
 
     @property
@@ -68,10 +68,10 @@ class Held(Protocol):
         """End that; return the pids that would not go."""
 
 
-Starter = Callable[[Start], Held]
+Starter = Callable[[Start], Suspended]
 
 
-class HeldSession:
+class SuspendedSession:
     """The delegate as a session of its own."""
 
     def __init__(self, start: Start) -> None:
@@ -117,7 +117,7 @@ class HeldSession:
         return shim.end_leftovers(self.pid)
 
 
-class HeldJob:
+class SuspendedJob:
     """The delegate in a job object."""
 
     def __init__(
@@ -183,8 +183,8 @@ def starter() -> Starter:
     """Return how delegates are started on this system."""
     kernel = job_objects.system()
     if kernel is None:
-        return HeldSession
-    return lambda start: HeldJob(start, kernel=kernel, resume=job_objects.resume)
+        return SuspendedSession
+    return lambda start: SuspendedJob(start, kernel=kernel, resume=job_objects.resume)
 
 
 def _demand_program(start: Start) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 
-class Board:
+class LiveFigures:
     """Job id → live figures."""
 
     def __init__(self) -> None:

@@ -5,7 +5,7 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from outsourcerer.lanes.told_gauges import Told, from_rollout, from_tap
+from outsourcerer.lanes.reported_gauges import Told, from_rollout, from_tap
 
 # As codex 0.171.0 wrote it.
 LINE = (

@@ -25,7 +25,7 @@ RESTING_LOOK_S = 2.0
 """How soon to look again when work came to rest."""
 
 
-class Picture:
+class BearingsSnapshot:
     """See the module. Belongs to one actor."""
 
     def __init__(self, root: Path, word: Word) -> None:

@@ -22,10 +22,10 @@ Ender = Callable[[int], list[int]]
 def ender(name: str, kernel: Any = None) -> Ender:  # noqa: ANN401  ctypes knows no types
     """Return what ends all that we start from now on; ``name`` names us among those that run now."""
     kernel = kernel or job_objects.system()
-    return shim.end_leftovers if kernel is None else OwnJob(kernel, name).end_left
+    return shim.end_leftovers if kernel is None else OwnJobObject(kernel, name).end_left
 
 
-class OwnJob:
+class OwnJobObject:
     """The job object that we are in ourselves."""
 
     def __init__(self, kernel: Any, name: str, *, end: Callable[[int], None] | None = None) -> None:  # noqa: ANN401  as above

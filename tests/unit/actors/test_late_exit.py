@@ -8,8 +8,8 @@ from fakes.lanes import install_fake_lanes
 from fakes.state import NOW, record, scratch_home
 from outsourcerer.actors.assembly import assemble
 from outsourcerer.actors.lane_book import LaneBook
+from outsourcerer.actors.late_exit import look_again, may_be_revised
 from outsourcerer.actors.lock import HomeLock
-from outsourcerer.actors.second_look import look_again, may_be_revised
 from outsourcerer.messages.facts import JobAccepted, JobEnded, JobLaunching
 from outsourcerer.messages.job import ExitStatus
 from outsourcerer.messages.vocabulary import JobState

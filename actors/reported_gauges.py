@@ -9,7 +9,7 @@ import contextlib
 import os
 from collections.abc import Iterator, Mapping
 
-from ..lanes.told_gauges import Told, from_rollout, from_tap
+from ..lanes.reported_gauges import Told, from_rollout, from_tap
 from ..state.errors import StateError
 from ..state.files import open_regular, read_private
 from ..state.gauges import CHATGPT, CLAUDE, Gauge

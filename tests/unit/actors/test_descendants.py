@@ -4,9 +4,9 @@ import os
 
 import pytest
 from fakes.kernel32 import FakeKernel
-from outsourcerer.actors import own_job, shim
+from outsourcerer.actors import descendants, shim
+from outsourcerer.actors.descendants import OwnJobObject, ender
 from outsourcerer.actors.job_objects import PREFIX
-from outsourcerer.actors.own_job import OwnJob, ender
 
 US = os.getpid()
 
@@ -25,7 +25,7 @@ def in_it(kernel, *pids):
 
 
 def test_all_but_ourselves_are_ended_and_it_ends_with_us(kernel):
-    job = OwnJob(kernel, "s", end=kernel.alive.discard)
+    job = OwnJobObject(kernel, "s", end=kernel.alive.discard)
     assert kernel.ends_with_us(PREFIX + "s")
     in_it(kernel, 11, 12)
     assert job.left() == [11, 12]
@@ -39,7 +39,7 @@ def test_what_would_not_go_is_told(kernel, monkeypatch):
     def refuses(_pid):
         raise PermissionError
 
-    job = OwnJob(kernel, "s", end=refuses)
+    job = OwnJobObject(kernel, "s", end=refuses)
     in_it(kernel, 12)
     assert job.end_left(12) == [12]
 
@@ -47,8 +47,8 @@ def test_what_would_not_go_is_told(kernel, monkeypatch):
 @pytest.mark.parametrize("refused", ["CreateJobObjectW", "SetInformationJobObject", "AssignProcessToJobObject"])
 def test_where_there_can_be_none_its_descendants_are_known_by_their_parents(kernel, monkeypatch, refused):
     kernel.refused = refused
-    monkeypatch.setattr(own_job, "_descendants", lambda: sorted(kernel.alive - {13}))
-    job = OwnJob(kernel, "s", end=kernel.alive.discard)
+    monkeypatch.setattr(descendants, "_descendants", lambda: sorted(kernel.alive - {13}))
+    job = OwnJobObject(kernel, "s", end=kernel.alive.discard)
     assert job.end_left(11) == []
     assert kernel.alive == {US, 13}
 

@@ -4,7 +4,7 @@ import pytest
 from fakes.actors import eventually
 from fakes.supervision import Tree, Watched
 from outsourcerer.actors.base import Stop, ask
-from outsourcerer.actors.excuses import FORGOTTEN_S, PATIENCE_S, PAUSE_S, Excuses
+from outsourcerer.actors.transient_faults import FORGOTTEN_S, PATIENCE_S, PAUSE_S, TransientFaults
 from outsourcerer.state.errors import StateError
 from outsourcerer.state.restart_budget import RestartBudget
 
@@ -12,49 +12,49 @@ FULL = "StateError: can't write: the disk is full"
 
 
 def test_patience_ends():
-    excuses, now = Excuses(), 0.0
-    while excuses.grant("job", FULL, now):
+    faults, now = TransientFaults(), 0.0
+    while faults.tolerate("job", FULL, now):
         now += PAUSE_S
         assert now < 2 * PATIENCE_S
     assert now > PATIENCE_S
 
 
 def test_another_trouble_begins_anew():
-    excuses = Excuses()
+    faults = TransientFaults()
     for round_ in range(20):
-        assert excuses.grant("job", FULL, round_ * (FORGOTTEN_S + 1))
+        assert faults.tolerate("job", FULL, round_ * (FORGOTTEN_S + 1))
 
 
 @pytest.mark.parametrize(
     "error", ["ValueError: x", "TypeError: StateError: x", "failed to start: LookupError: gone", ""]
 )
-def test_a_fault_of_its_own_is_no_excuse(error):
-    assert not Excuses().grant("job", error, 0.0)
+def test_a_fault_of_its_own_is_not_tolerated(error):
+    assert not TransientFaults().tolerate("job", error, 0.0)
 
 
 @pytest.mark.parametrize("error", [FULL, "failed to start: " + FULL, "OSError: [Errno 24] Too many open files"])
 def test_what_befalls_the_machine_is_one(error):
-    assert Excuses().grant("job", error, 0.0)
+    assert TransientFaults().tolerate("job", error, 0.0)
 
 
-def test_one_that_crashes_on_after_that_has_no_new_excuse_until_it_stood_for_a_while():
-    excuses, over = Excuses(patience_s=10.0), 11.0
-    assert excuses.grant("job", FULL, 0.0)
+def test_one_that_crashes_on_after_that_is_not_tolerated_again_until_it_stood_for_a_while():
+    faults, over = TransientFaults(patience_s=10.0), 11.0
+    assert faults.tolerate("job", FULL, 0.0)
     for now in range(11, 400, 100):
-        assert not excuses.grant("job", FULL, float(now))
+        assert not faults.tolerate("job", FULL, float(now))
         over = now
-    assert excuses.grant("job", FULL, over + FORGOTTEN_S + 1)
-    assert list(excuses._troubles) == ["job"]
-    assert not excuses.grant("another", "ValueError: own", over + 3 * FORGOTTEN_S)
-    assert not excuses._troubles, "what is forgotten takes no memory"
+    assert faults.tolerate("job", FULL, over + FORGOTTEN_S + 1)
+    assert list(faults._troubles) == ["job"]
+    assert not faults.tolerate("another", "ValueError: own", over + 3 * FORGOTTEN_S)
+    assert not faults._troubles, "what is forgotten takes no memory"
 
 
 @pytest.fixture
 def tree(monkeypatch):
-    """A supervisor with excuses, which gives up a child alone."""
+    """A supervisor that tolerates transient faults, and gives up a child alone."""
     monkeypatch.setattr(Watched, "gave_up", lambda self, name, why: self.diary.append(("gave up", name, why)))
     plain = Watched.__init__
-    monkeypatch.setattr(Watched, "__init__", lambda self, **given: plain(self, excuses=Excuses(), **given))
+    monkeypatch.setattr(Watched, "__init__", lambda self, **given: plain(self, faults=TransientFaults(), **given))
     made = Tree()
     yield made
     for name in ["top", *made.directory.waiting()]:
@@ -62,7 +62,7 @@ def tree(monkeypatch):
 
 
 @pytest.mark.parametrize(("error", "given_up"), [(StateError("state_full", "full"), False), (ValueError("own"), True)])
-def test_a_supervisor_with_excuses_waits(tree, error, given_up):
+def test_a_supervisor_that_tolerates_transient_faults_waits(tree, error, given_up):
     tree.run(tree.spec("a", budget=RestartBudget(1, 60.0)))
     tree.crash("a", error)
     tree.back("a", 2)
@@ -98,7 +98,7 @@ def test_many_who_meet_it_at_once_are_no_storm(tree):
     assert not tree.only("gave up")
     for name in "abc":
         tree.crash(name)
-    assert tree.top.alive, "what was excused cost nothing of the budget for own faults"
+    assert tree.top.alive, "what was tolerated cost nothing of the budget for own faults"
     tree.directory.find("d").tell(ValueError("one too many"))
     assert tree.top.wait_down(30), "which bounds those as ever"
 

@@ -32,7 +32,7 @@ Weigh = Callable[[str, str | None, str, Settings], str | None]
 """How it is paid, its model, its prompt and its settings → why it would not be admitted."""
 
 
-class Purse:
+class BudgetBook:
     """See the module."""
 
     def __init__(

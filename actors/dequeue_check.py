@@ -16,7 +16,7 @@ from .kept_request import kept_request
 from .services import Services
 
 
-class RoomCheck:
+class DequeueCheck:
     """Looks for whose turn it is. By the floors of the job's own caller, as they are now."""
 
     def __init__(self, services: Services) -> None:
@@ -30,9 +30,9 @@ class RoomCheck:
         low = services.admission.room(self._settings(job_id))
         if low is None:
             return False
-        if services.board.get(job_id) is None:
+        if services.live_figures.get(job_id) is None:
             log.warning("%s waits: %s", job_id, low.message)
-        services.board.put(job_id, {"note": f"waits for room: {low.message}"})
+        services.live_figures.put(job_id, {"note": f"waits for room: {low.message}"})
         return True
 
     def _settings(self, job_id: str) -> Settings:

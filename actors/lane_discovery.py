@@ -1,4 +1,4 @@
-"""Looking for lanes at a glance: paths and one connection attempt a port on this machine. Starts and asks nothing."""
+"""Lanes found at a glance: paths and one connection attempt a port on this machine. Starts and asks nothing."""
 
 from __future__ import annotations
 
