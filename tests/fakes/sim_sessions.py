@@ -264,9 +264,11 @@ class TalkWorld(World):
 
     def __enter__(self) -> Self:
         super().__enter__()
-        put = lambda *given, **named: self._stack.enter_context(mock.patch.object(*given, **named))  # noqa: E731
-        self._patch_sessions(put)
+        self._patch_sessions(self._put)
         return self
+
+    def _put(self, *given: Any, **named: Any) -> Any:
+        return self._stack.enter_context(mock.patch.object(*given, **named))
 
     def _patch_sessions(self, put: Callable[..., Any]) -> None:
         put(assembly, "road_for", lambda *_: SimRoad(plain=False, port=False))
