@@ -56,7 +56,7 @@ class ReplyPort:
         """Whether it has its answer."""
         return self._given.locked()
 
-    def wait(self, timeout_s: float) -> Any:  # noqa: ANN401
+    def wait(self, timeout_s: float) -> Any:  # noqa: ANN401  as above
         """Return the answer, or a refusal when none came in time."""
         if self._gate.acquire(timeout=timeout_s):
             self._gate.release()
@@ -239,7 +239,7 @@ class Actor(pykka.ThreadingActor):
         """End this actor in order, now. What still waits in the mailbox is refused."""
         self._go_down(None)
 
-    def reply(self, value: Any) -> None:  # noqa: ANN401
+    def reply(self, value: Any) -> None:  # noqa: ANN401  as above
         """Answer the query being handled."""
         if self.query is not None:
             self.query.port.set(value)
@@ -257,7 +257,7 @@ class Actor(pykka.ThreadingActor):
         threading.current_thread().name = f"actor:{self.name}"
         self._guarded(self.started)
 
-    def on_receive(self, message: Any) -> None:  # noqa: ANN401
+    def on_receive(self, message: Any) -> None:  # noqa: ANN401  as above
         """Pykka hook: one message under the crash rule."""
         if self._down or self.actor_stopped.is_set():  # the latter: it was set aside
             _refuse(message)
@@ -376,7 +376,7 @@ def start(
     return handle
 
 
-def ask(handle: Handle | None, body: object, timeout_s: float, port: ReplyPort | None = None) -> Any:  # noqa: ANN401
+def ask(handle: Handle | None, body: object, timeout_s: float, port: ReplyPort | None = None) -> Any:  # noqa: ANN401  as above
     """Ask from a thread that is no actor. Always returns: the answer, or a refusal.
 
     An answer that comes later can be read from a ``port`` that was handed in.

@@ -137,7 +137,7 @@ class ClosingJob(Actor):
             self._judge()
 
     def _verdict(self) -> Verdict:
-        assert self._output is not None and self.lane is not None and self._complete is not None  # noqa: S101, PT018
+        assert self._output is not None and self.lane is not None and self._complete is not None  # noqa: S101, PT018  as above, and complete
         status, broken = self._complete
         return verdict_on(
             self._output.evidence,
@@ -152,7 +152,7 @@ class ClosingJob(Actor):
 
     def _judge(self) -> None:
         """Give the verdict; what the job cost may still have to be asked for."""
-        assert self._output is not None and self.lane is not None and self._complete is not None  # noqa: S101, PT018
+        assert self._output is not None and self.lane is not None and self._complete is not None  # noqa: S101, PT018  as above, and complete
         cause, verdict, status = self.machine.cause, self._verdict(), self._complete[0]
         limit = limit_note(self._output.evidence.turn, self.services.clock.now().wall)
         if limit is not None:

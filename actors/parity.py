@@ -144,7 +144,7 @@ def _node(path: str) -> Node | None:
     try:
         seen = os.lstat(path)
         if stat.S_ISLNK(seen.st_mode):
-            return Node("link", os.readlink(path), Path(path).exists(), os.path.realpath(path))  # noqa: PTH115
+            return Node("link", os.readlink(path), Path(path).exists(), os.path.realpath(path))  # noqa: PTH115  a string
     except OSError:
         return None
     return Node("folder" if stat.S_ISDIR(seen.st_mode) else "other")

@@ -37,8 +37,7 @@ Each STEP is an object with one action:
 TEXT may hold ``{prompt}``, ``{pid}``, ``{cwd}``, ``{model}`` and ``{mark}`` (the joined marker id).
 """
 
-# pathlib and the rarely needed imports would cost start-up time:
-# ruff: noqa: PTH105, PTH109, PTH110, PTH123, PLC0415
+# ruff: noqa: PTH105, PTH109, PTH110, PTH123, PLC0415 - pathlib and the rarely needed imports cost start-up time
 
 import json
 import os

@@ -1,5 +1,7 @@
 """The functions of Windows' ``kernel32`` that job objects need, as its documentation describes them, over plain sets."""
 
+# ruff: noqa: N802 - the names are those of Windows
+
 from __future__ import annotations
 
 import ctypes
@@ -45,25 +47,25 @@ class FakeKernel:
 
     # --- kernel32
 
-    def GetLastError(self) -> int:  # noqa: N802
+    def GetLastError(self) -> int:
         return self._error
 
-    def CreateJobObjectW(self, _security: None, name: str) -> int:  # noqa: N802
+    def CreateJobObjectW(self, _security: None, name: str) -> int:
         if self._refuses("CreateJobObjectW"):
             return 0
         return self._handle(self._jobs.setdefault(name, Job(name)))
 
-    def OpenJobObjectW(self, access: int, _inherit: int, name: str) -> int:  # noqa: N802
+    def OpenJobObjectW(self, access: int, _inherit: int, name: str) -> int:
         assert access == job_objects.QUERY
         return self._handle(self._jobs[name]) if name in self._jobs else 0
 
-    def OpenProcess(self, access: int, _inherit: int, pid: int) -> int:  # noqa: N802
+    def OpenProcess(self, access: int, _inherit: int, pid: int) -> int:
         assert access == job_objects.PROCESS_SET_QUOTA | job_objects.PROCESS_TERMINATE
         if self._refuses("OpenProcess") or pid not in self.alive:
             return 0
         return self._handle(pid)
 
-    def AssignProcessToJobObject(self, job: ctypes.c_void_p, process: ctypes.c_void_p) -> int:  # noqa: N802
+    def AssignProcessToJobObject(self, job: ctypes.c_void_p, process: ctypes.c_void_p) -> int:
         if self._refuses("AssignProcessToJobObject"):
             return 0
         pid = self._handles[process.value]
@@ -71,7 +73,7 @@ class FakeKernel:
         self._job(job).members.add(pid)
         return 1
 
-    def SetInformationJobObject(self, job: ctypes.c_void_p, kind: int, given: Any, size: int) -> int:  # noqa: N802
+    def SetInformationJobObject(self, job: ctypes.c_void_p, kind: int, given: Any, size: int) -> int:
         if self._refuses("SetInformationJobObject"):
             return 0
         assert (kind, size) == (job_objects.EXTENDED_LIMITS, ctypes.sizeof(ExtendedLimits))
@@ -79,7 +81,7 @@ class FakeKernel:
         self._job(job).kill_on_close = bool(limits.basic.flags & job_objects.KILL_ON_CLOSE)
         return 1
 
-    def QueryInformationJobObject(self, job: ctypes.c_void_p, kind: int, into: Any, size: int, _: None) -> int:  # noqa: N802
+    def QueryInformationJobObject(self, job: ctypes.c_void_p, kind: int, into: Any, size: int, _: None) -> int:
         if self._refuses("QueryInformationJobObject"):
             return 0
         assert kind == job_objects.PROCESS_IDS
@@ -91,14 +93,14 @@ class FakeKernel:
         self._error = job_objects.MORE_DATA if len(pids) > room else 0
         return int(len(pids) <= room)
 
-    def TerminateJobObject(self, job: ctypes.c_void_p, code: int) -> int:  # noqa: N802
+    def TerminateJobObject(self, job: ctypes.c_void_p, code: int) -> int:
         assert code == job_objects.ENDED
         if self._refuses("TerminateJobObject"):
             return 0
         self.alive -= self._job(job).members
         return 1
 
-    def CloseHandle(self, handle: ctypes.c_void_p) -> int:  # noqa: N802
+    def CloseHandle(self, handle: ctypes.c_void_p) -> int:
         closed = self._handles.pop(handle.value)
         if isinstance(closed, Job) and closed not in self._handles.values():
             if closed.kill_on_close:

@@ -28,7 +28,7 @@ class Callers:
         try:
             with self._inside():
                 reply = None
-                for reply in self.assembly.dispatcher.exchange(body):  # noqa: B007
+                for reply in self.assembly.dispatcher.exchange(body):  # noqa: B007  the last one counts
                     pass
                 return reply
         except Killed:

@@ -25,7 +25,7 @@ from outsourcerer.state import processes, store
 def replace_all(world: Any, stack: contextlib.ExitStack) -> None:
     """Put the simulated parts in their places, until the stack is closed."""
     enter = stack.enter_context
-    put = lambda *given, **named: enter(mock.patch.object(*given, **named))  # noqa: E731
+    put = lambda *given, **named: enter(mock.patch.object(*given, **named))  # noqa: E731  one row of many
     world._patch_calls(put)
     machine = world.machine
     ours: dict[Any, Any] = {
@@ -52,7 +52,7 @@ def replace_all(world: Any, stack: contextlib.ExitStack) -> None:
     put(processes, "_pids", machine.pids)
     put(tree, "_bears", machine.bears)
     lock = threading.Lock
-    thread = lambda target, name, daemon=True: SimThread(world, target, name)  # noqa: E731
+    thread = lambda target, name, daemon=True: SimThread(world, target, name)  # noqa: E731  one row of many
     put(tree, "threading", SimpleNamespace(Thread=thread, Lock=lock))
     put(os, "pidfd_open", world._held_process, create=True)
     put(signal, "pidfd_send_signal", world._signal_held, create=True)
@@ -61,7 +61,7 @@ def replace_all(world: Any, stack: contextlib.ExitStack) -> None:
     put(assembly_module, "spawner_for", lambda *_: SimSpawner(world))
     put(assembly_module, "Notices", lambda *_: NoNotices())
     put(assembly_module, "_stands", world._stands)
-    popen = lambda words, **_: SimKeeper(world, words[-1])  # noqa: E731
+    popen = lambda words, **_: SimKeeper(world, words[-1])  # noqa: E731  one row of many
     put(check_run, "subprocess", SimpleNamespace(Popen=popen, DEVNULL=None))
     put(check_run, "LONGEST_POLL_S", 5.0)
     put(loop_desk, "_head", lambda _cwd: None)

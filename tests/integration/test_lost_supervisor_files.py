@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+from pathlib import Path
 
 import pytest
 from fakes.osrc_process import shown
@@ -44,7 +45,7 @@ def test_without_its_file_it_is_found_by_its_lock(home: Supervised, instead: str
 
 def test_without_its_socket_another_takes_over(home: Supervised) -> None:
     pid = _started(home)
-    os.unlink(_socket(home))  # noqa: PTH108
+    Path(_socket(home)).unlink()
     status = home.osrc("supervisor", "status")
     assert status.returncode == 1
     assert f"it runs (pid {pid}) but can't be reached" in status.stderr.decode(), shown(status)

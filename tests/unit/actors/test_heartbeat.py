@@ -9,6 +9,7 @@ import pytest
 from fakes.actors import eventually, mailbox
 from fakes.clock import FakeClock
 from fakes.state import NOW, job_id, record, scratch_home
+from outsourcerer.actors import heartbeat
 from outsourcerer.actors.base import Directory, Query, ReplyPort, Stop, start
 from outsourcerer.actors.feed import Feed
 from outsourcerer.actors.heartbeat import Acknowledge, Heartbeat, StartHeartbeat, StopHeartbeat
@@ -19,6 +20,7 @@ from outsourcerer.messages.facts import JobAccepted, JobEnded, JobOutcome, JobSt
 from outsourcerer.messages.loop import LoopAccepted, LoopEnded, LoopRecord, LoopStep, LoopStepBegan
 from outsourcerer.messages.session import SessionAccepted, SessionObserved, SessionRecord, SessionStateChanged
 from outsourcerer.messages.vocabulary import JobState, SessionState
+from outsourcerer.state.alarm_machine import decide
 from outsourcerer.state.alarms_reader import beat, open_alarms
 from outsourcerer.state.heartbeat_file import Arming, armed_by
 from outsourcerer.state.heartbeat_view import heartbeat_object
@@ -235,22 +237,58 @@ def test_acknowledged_is_told_no_more(bench):
     eventually(lambda: not bench.services.heartbeat_watch.waiting)
 
 
-def test_one_that_was_set_aside_leaves_alone_what_its_successor_said(bench):
-    entered, leave, threads = threading.Event(), threading.Event(), []
+class Caught:
+    """Where a heartbeat stays, the first time it comes there, until it may go on."""
+
+    def __init__(self):
+        self.threads, self._entered, self._leave = [], threading.Event(), threading.Event()
+
+    def stay(self):
+        """Stay, and return whether it was the first that came."""
+        if self.threads:
+            return False
+        self.threads.append(threading.current_thread())
+        self._entered.set()
+        assert self._leave.wait(120)
+        return True
+
+    def wait(self):
+        assert self._entered.wait(120)
+
+    def let_go(self):
+        self._leave.set()
+        self.threads[0].join(120)
+        assert not self.threads[0].is_alive()
+
+
+def caught_answering(bench, _):
+    """Stop the heartbeat in the middle of a question."""
+    caught = Caught()
 
     class Slow(Acknowledge):
-        """Keeps the heartbeat in its handler."""
-
         @property
         def alarm_ids(self):
-            threads.append(threading.current_thread())
-            entered.set()
-            assert leave.wait(120)
+            caught.stay()
             return ()
 
-    bench.armed()
     bench.beat.tell(Slow.__new__(Slow))
-    assert entered.wait(120)
+    caught.wait()
+    return caught
+
+
+def caught_looking(bench, monkeypatch):
+    """Stop the heartbeat in the middle of a look, which will have found nothing."""
+    caught = Caught()
+    monkeypatch.setattr(heartbeat, "decide", lambda *given: () if caught.stay() else decide(*given))
+    bench.say(JobOutcome(job_id=job_id(9), outcome="failed", lane="claude", model="m"))
+    caught.wait()
+    return caught
+
+
+@pytest.mark.parametrize("catch", [caught_answering, caught_looking])
+def test_one_that_was_set_aside_leaves_alone_what_its_successor_said(bench, monkeypatch, catch):
+    bench.armed()
+    caught = catch(bench, monkeypatch)
     bench.beat.set_aside()
     bench.services.heartbeat_watch.waiting = True
     bench.begin(2)
@@ -262,9 +300,7 @@ def test_one_that_was_set_aside_leaves_alone_what_its_successor_said(bench):
     bench.pushed(1, "blocked")
     bench.settled()
     eventually(lambda: bench.services.heartbeat_watch.waiting, "the supervisor stays for the next rung")
-    leave.set()
-    threads[0].join(120)
-    assert not threads[0].is_alive()
+    caught.let_go()
     assert bench.services.heartbeat_watch.waiting
     bench.beat.tell(Stop("restart"))
     assert bench.beat.wait_down(30)

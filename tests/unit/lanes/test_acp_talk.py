@@ -159,9 +159,9 @@ def test_acp_has_its_receipt_with_the_first_update_and_whole_messages() -> None:
 def test_an_acp_answer_that_is_too_long_to_be_read_ends_its_turn() -> None:
     talk = acp_at_work()
     number = next(one for one, (method, _, _) in talk._requests.items() if method == "session/prompt")
-    talk.unread('{"jsonrpc":"2.0","method":"session/update","params":{"id":%d,' % number, 20_000_000)  # noqa: UP031
+    talk.unread(f'{{"jsonrpc":"2.0","method":"session/update","params":{{"id":{number},', 20_000_000)
     assert kinds(talk) == ["notice"]
-    talk.unread('{"jsonrpc":"2.0","id":%d,"result":{"_meta":"xxx' % number, 20_000_000)  # noqa: UP031
+    talk.unread(f'{{"jsonrpc":"2.0","id":{number},"result":{{"_meta":"xxx', 20_000_000)
     notice, end, *_ = [event for event in drained(talk) if event["type"] in ("notice", "end")]
     assert notice["text"] == "a message of 20000000 bytes was left out"
     assert (end["ok"], end["message"]) == (False, "its answer of 20000000 bytes is too long to be read")

@@ -120,7 +120,7 @@ def test_exit_codes_are_statuses_modulo_256() -> None:
 
 def test_a_signed_line_after_a_tool_call_stands_on_its_own() -> None:
     from fakes.lane_driver import MARKER  # noqa: PLC0415 - needs no CLI, but its module does
-    from outsourcerer.lanes.markers import MarkerScanner  # noqa: PLC0415
+    from outsourcerer.lanes.markers import MarkerScanner  # noqa: PLC0415 - as above
 
     def line(kind: str, **fields: str) -> bytes:
         rest = "".join(f',"{name}":"{value}"' for name, value in fields.items())
