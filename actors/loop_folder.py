@@ -26,6 +26,7 @@ from pydantic import ValidationError
 
 from ..lanes.loop_prompts import key_of
 from ..messages.job import JobRequest
+from ..messages.kept import kept
 from ..messages.loop import LoopRecord
 from ..state.errors import StateError, from_os_error
 from ..state.files import read_private, write_private
@@ -91,10 +92,8 @@ class LoopFolder:
 
     def record(self) -> LoopRecord | None:
         """Return the loop as it was seen last."""
-        try:
-            return LoopRecord.model_validate(self.read_json(RECORD))
-        except ValidationError:
-            return None
+        text = self.read(RECORD)
+        return None if text is None else kept(LoopRecord, text)
 
     def keep(self, record: LoopRecord) -> bool:
         """Keep the loop as it is now, for a store that may be lost; return whether that could be done."""

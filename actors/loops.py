@@ -9,6 +9,8 @@ import os
 from dataclasses import dataclass
 from typing import Any
 
+from pydantic import ValidationError
+
 from ..messages.facts import ChildCrashed, Fact
 from ..messages.internal import FactsCommitted, FactsRefused
 from ..messages.loop import LoopAccepted, LoopEnd, LoopEnded, LoopRecord
@@ -20,7 +22,7 @@ from .group_names import JobMoved
 from .job_desk import JobDesk
 from .journal_writer import RESTARTING, JournalWriter
 from .loop import Loop
-from .loop_folder import LoopFolder
+from .loop_folder import RECORD, LoopFolder
 from .loop_names import Changed, Decree, LapOf, LoopOver, loop_actor
 from .loop_sessions import LoopSessions
 from .loop_work import LoopWork
@@ -152,7 +154,12 @@ class Loops(Supervisor):
     def _record(self, loop_id: str) -> LoopRecord | None:
         with Reader(self.services.home.database) as reader:
             found = loop(reader, loop_id)
-        return None if found is None else LoopRecord.model_validate(found)
+        try:
+            return None if found is None else LoopRecord.model_validate(found)
+        except ValidationError:  # another version's, or damaged: no other loop goes down with it
+            if found is not None and found.get("end") is None:
+                self.gave_up(loop_actor(loop_id), "its record makes no sense here")
+            return None
 
     def _restore(self) -> None:
         """Journal again what the store does not know of and a folder does."""
@@ -164,8 +171,12 @@ class Loops(Supervisor):
         with Reader(self.services.home.database) as reader:
             unknown = [loop_id for loop_id in ids if loop(reader, loop_id) is None]
         for loop_id in unknown:
-            record = LoopFolder.of(self.services.home, loop_id).record()
-            if record is not None and record.loop_id == loop_id:
+            folder = LoopFolder.of(self.services.home, loop_id)
+            record = folder.record()
+            if record is None or record.loop_id != loop_id:
+                if os.path.lexists(folder.path / RECORD):
+                    log.warning("%s: not restored: %s is damaged, or not its own", loop_id, folder.path / RECORD)
+            else:
                 log.warning("%s: restored from its folder", loop_id)
                 self._append(LoopAccepted(loop_id=loop_id, record=record), _Waiting(loop_id, None), may_wait=True)
 

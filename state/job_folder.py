@@ -39,6 +39,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from ..messages.job import ExitStatus, Identity, JobRecord
+from ..messages.kept import kept
 from .errors import StateError, from_os_error, printable
 from .files import FILES, Files, create_private, holds_none_of, place_private, read_private, set_aside, write_private
 from .home import Home
@@ -224,9 +225,9 @@ class JobFolder:
     def _record(self, name: str) -> JobRecord | None:
         try:
             data = read_private(self._at(name), META_LIMIT)
-            record = None if data is None else JobRecord.model_validate_json(data)
-        except (StateError, ValidationError):
+        except StateError:
             return None
+        record = None if data is None else kept(JobRecord, data)
         return record if record is not None and record.job_id == self.job_id else None
 
     def read_exit(self) -> ExitRecord | None:

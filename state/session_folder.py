@@ -31,6 +31,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from ..messages.job import Identity
+from ..messages.kept import kept
 from ..messages.session import SessionRecord
 from .errors import StateError, from_os_error
 from .files import FILES, create_private, holds_none_of, place_private, read_private, write_private
@@ -123,11 +124,11 @@ class SessionFolder:
 
     def read_meta(self) -> SessionRecord | None:
         """Return the record as last kept."""
-        value = self.read_json(META)
         try:
-            return None if value is None else SessionRecord.model_validate(value)
-        except ValidationError:
+            data = read_private(self.path / META, JSON_LIMIT)
+        except StateError:
             return None
+        return None if data is None else kept(SessionRecord, data)
 
     def is_unpromised(self) -> bool:
         """Whether it is a folder that only was begun: nothing in it is written once the session is promised."""

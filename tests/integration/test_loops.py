@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
+import sqlite3
 from pathlib import Path
 from typing import Any
 
@@ -202,13 +204,31 @@ def test_a_store_that_is_lost_in_a_lap_loses_no_loop(home: Supervised) -> None:
     home.kill_supervisor()
     for path in home.root.glob("state.db*"):
         path.unlink()
+    other = f"loop-20261130-010203-{'0' * 12}"  # half a character can't be journalled; no number can't be read again
+    for name, kept in ((other, {"label": "\ud800"}), (f"{other[:-1]}1", {"spent_s": float("nan")})):
+        folder = home.root / "loops" / name
+        folder.mkdir(mode=0o700)
+        record = json.loads((folder.parent / loop_id / "record.json").read_text()) | {"loop_id": name} | kept
+        (folder / "record.json").write_text(json.dumps(record))
+        (folder / "record.json").chmod(0o600)
     home.ok("supervisor", "restart")
     until(lambda: json.loads(home.osrc("loop", "list", "--json").stdout).get("loops"), "the loop is there again")
+    assert home.log().count("not restored: ") == 2
     (home.work / "go").touch()
     assert home.osrc("loop", "wait", loop_id).returncode == 0
     states = [(one["role"], one["state"]) for one in last(home)["steps"]]
     assert states == [("check", "failed"), ("build", "done?"), ("check", "passed")]
     assert len((home.work / "started").read_text().splitlines()) == len(home.records()) == 1
+
+    # What the store itself holds, and makes no sense here: that loop alone has ended.
+    home.kill_supervisor()
+    fact = {"kind": "loop.accepted", "loop_id": other, "record": {"loop_id": other, "terms": {"shape": "newer"}}}
+    with contextlib.closing(sqlite3.connect(home.root / "state.db")) as store, store:
+        told = (1.0, other, fact["kind"], json.dumps(fact))
+        store.execute("INSERT INTO facts (at, job_id, kind, body) VALUES (?, ?, ?, ?)", told)
+    home.ok("supervisor", "restart")
+    ended = until(lambda: [fact for fact in home.facts("loop.ended") if fact["loop_id"] == other], "it has ended")
+    assert (len(ended), ended[0]["end"], "crashed" in home.log()) == (1, "blocked", False)
     home.nothing_left()
 
 
