@@ -354,6 +354,9 @@ class Lane:
     """Whom the work goes to, in the words that a person is told."""
     redirects: tuple[str, ...] = ()
     """Variables of the environment that name another server."""
+    own_config: str | None = None
+    """The variable that, set to 1, has its program heed the person's own configuration, which may name another
+    provider."""
     rules: tuple[str, ...] = ()
     """The person's own rule files, with ``~``, that its program sends along where they are there."""
     agentic: bool = True

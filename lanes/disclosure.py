@@ -60,7 +60,8 @@ def leaving(
     if lane.locality is Locality.CLOUD:
         other = next((environment[name] for name in lane.redirects if environment.get(name)), None)
         if other is None:
-            return Leaving(to=lane.goes_to)
+            own = lane.own_config is not None and environment.get(lane.own_config) == "1"
+            return Leaving(to=f"{lane.goes_to}, or {OWN_PROVIDER}" if own else lane.goes_to)
         return Leaving(to=f"{host_of(other)} (as your environment says)")
     for address in (*((server,) if server else ()), *addresses):
         if _SERVER.match(address) and not is_loopback(address):

@@ -54,6 +54,7 @@ LANE = Lane(
     effort=EffortSupport.NATIVE,
     goes_to="OpenAI",
     redirects=("OPENAI_BASE_URL",),
+    own_config="OSRC_CODEX_USER_CONFIG",
     rules=disclosure.CODEX_RULES,
     billing=CHATGPT_PLAN,
     credential_files=CREDENTIALS,

@@ -107,6 +107,12 @@ def test_an_environment_that_redirects_is_said_without_its_password(name, variab
     assert to == "proxy.example:8443 (as your environment says)"
 
 
+def test_a_configuration_of_ones_own_may_name_another_provider_and_that_is_said():
+    assert goes(builtin("codex"), environment={"OSRC_CODEX_USER_CONFIG": "0"}) == "OpenAI"
+    own = goes(builtin("codex"), environment={"OSRC_CODEX_USER_CONFIG": "1"})
+    assert own == "OpenAI, or the provider that you have set up in it"
+
+
 def test_the_words_that_mean_a_lane():
     assert {"claude", "ccnative"} <= words_of(builtin("claude"))
     assert {"cc", "ccor", "or"} <= words_of(builtin("cc"))
