@@ -96,11 +96,12 @@ def _run(home: Home, lock: HomeLock) -> int:
         assembly.close()
         assembly.dispatcher.activity.wait_over(LAST_WORDS_S)
     finally:
-        with contextlib.suppress(OSError):
-            Path(listener.address if listener.token is None else home.root / TOKEN_FILE).unlink()
-        lock.sign(b"")
-        with contextlib.suppress(OSError):
-            home.supervisor_file.unlink()
+        if not lock.displaced:  # else they are another supervisor's by now
+            with contextlib.suppress(OSError):
+                Path(listener.address if listener.token is None else home.root / TOKEN_FILE).unlink()
+            lock.sign(b"")
+            with contextlib.suppress(OSError):
+                home.supervisor_file.unlink()
     stopped_in_order = assembly.services.stopping.is_set()
     log.info("supervisor %d leaves%s", os.getpid(), "" if stopped_in_order else ": its tree gave up")
     return 0 if stopped_in_order else FAILED

@@ -45,6 +45,19 @@ class HomeLock:
         """Whether it is ours."""
         return self._descriptor is not None
 
+    @property
+    def displaced(self) -> bool:
+        """Whether it is ours and no longer in its place: the state home was removed, maybe there is another by now."""
+        with self._guard:
+            if self._descriptor is None:
+                return False
+            try:
+                return not os.path.samestat(os.fstat(self._descriptor), self._path.stat())
+            except (FileNotFoundError, NotADirectoryError):
+                return True
+            except OSError:
+                return False  # it could not be looked at
+
     def release(self) -> None:
         """Let go; harmless when it is not held."""
         with self._guard:

@@ -11,6 +11,8 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
+from pydantic import ValidationError
+
 from ..lanes.advice.contracts import ContractError, parse_contract
 from ..messages.job import JobRequest
 from ..messages.loop import (
@@ -271,7 +273,11 @@ class LoopDesk:
     def _record(self, loop_id: str) -> LoopRecord | None:
         with Reader(self.services.home.database) as reader:
             found = loop(reader, loop_id)
-        return None if found is None else LoopRecord.model_validate(found)
+        try:
+            return None if found is None else LoopRecord.model_validate(found)
+        except ValidationError:
+            message = f"the record of {loop_id} makes no sense to this version"
+            raise StateError("state_damaged", message, f"osrc loop status {loop_id}") from None
 
     def _object(self, loop_id: str) -> dict[str, Any] | None:
         """Return the public object of a loop; None when there is none."""

@@ -14,7 +14,13 @@ from .lock import HomeLock
 
 
 def open_store(home: Home, lock: HomeLock, now: float) -> Store:
-    """Return the store. Raises StateError when it can't be opened, or is damaged while somebody else holds the lock."""
+    """Return the store.
+
+    Raises StateError when it can't be opened, is damaged while somebody else holds the lock, or is another home's, in
+    the place of the one whose lock is ours.
+    """
+    if lock.displaced:
+        raise StateError("stopping", "the state home was removed or replaced", "try again")
     held = lock.held
     if lock.take():
         try:

@@ -106,6 +106,8 @@ class Root(Supervisor):
     def _journal(self, parent: Handle, incarnation: int) -> Handle:
         store, self._store = self._store, None
         if store is None:
+            if self.services.lock.displaced:
+                self._look_at_home()
             store = open_store(self.services.home, self.services.lock, self.services.clock.now().wall)
         return start(
             Journal,
@@ -246,10 +248,10 @@ class Root(Supervisor):
                 super().receive_own(message)
 
     def _look_at_home(self) -> None:
-        if self.services.home.lock_file.exists():
+        if not self.services.lock.displaced:
             self.clock.later(HOME_LOOK_S, self.handle, _HomeDue())
             return
-        log.error("the state home is gone: leaving; delegates are left running")
+        log.error("the state home is gone, or another is in its place: leaving; delegates are left running")
         self.handle.tell(Stop("shutdown"))
 
     def _look_at_idleness(self) -> None:

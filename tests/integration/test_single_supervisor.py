@@ -14,6 +14,8 @@ import pytest
 from fakes.osrc_process import environment, shown
 from fakes.supervised import Supervised, alive, kill, until
 from outsourcerer.actors.lock import HomeLock
+from outsourcerer.actors.opening import open_store
+from outsourcerer.state.errors import StateError
 from outsourcerer.state.home import Home as StateHome
 
 
@@ -243,15 +245,49 @@ def test_the_socket_is_private(home: Supervised) -> None:
     assert len(os.fsencode(place)) <= 103
 
 
-def test_it_leaves_when_its_home_is_gone(home: Supervised) -> None:
+@pytest.mark.parametrize("replaced", [False, True])
+def test_it_leaves_when_its_home_is_gone(home: Supervised, replaced: bool) -> None:
+    """Also where there is another by now, and another supervisor: whose files it leaves alone."""
     quick = (
         "import sys, outsourcerer.actors.root as root; root.HOME_LOOK_S = 0.2\n"
         f"sys.argv = ['daemon', '--home', {str(home.root)!r}]\n"
         "from outsourcerer.actors.daemon import main; main()"
     )
     process = subprocess.Popen([sys.executable, "-c", quick], env=home.environment(), stderr=subprocess.PIPE)
-    until((home.root / "supervisor.json").exists, "it listens")
+    until(home.supervisor, "it listens")
+    process.send_signal(signal.SIGSTOP)
     home.root.rename(home.root.with_name("moved away"))
+    if replaced:
+        other = subprocess.Popen([sys.executable, "-c", quick], env=home.environment(), stderr=subprocess.DEVNULL)
+        until(home.supervisor, "another listens")
+    process.send_signal(signal.SIGCONT)
     _, said = process.communicate(timeout=240)
     assert process.returncode == 0
     assert b"the state home is gone" in said
+    if replaced:
+        assert home.supervisor()["pid"] == other.pid
+        assert Path(home.supervisor()["socket"]).exists()
+        home.ok("supervisor", "stop")
+        assert other.wait(timeout=240) == 0
+
+
+def test_a_lock_whose_home_was_replaced_is_displaced(tmp_path: Path) -> None:
+    state_home = StateHome(tmp_path / "home")
+    state_home.preflight()
+    lock = HomeLock(state_home)
+    assert not lock.displaced
+    assert lock.take()
+    assert not lock.displaced
+    state_home.root.rename(tmp_path / "moved away")
+    assert lock.displaced
+    state_home.preflight()
+    other = HomeLock(state_home)
+    assert other.take()
+    assert lock.displaced
+    assert not other.displaced
+    with pytest.raises(StateError, match="removed or replaced"):
+        open_store(state_home, lock, 0.0)
+    assert not state_home.database.exists()
+    lock.release()
+    other.release()
+    assert not lock.displaced
