@@ -20,7 +20,7 @@ def open_store(home: Home, lock: HomeLock, now: float) -> Store:
     the place of the one whose lock is ours.
     """
     if lock.displaced:
-        raise StateError("stopping", "the state home was removed or replaced", "try again")
+        raise StateError("state_damaged", "the state home was removed or replaced", "try again")
     held = lock.held
     if lock.take():
         try:

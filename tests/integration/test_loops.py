@@ -230,7 +230,7 @@ def test_a_store_that_is_lost_in_a_lap_loses_no_loop(home: Supervised) -> None:
     ended = until(lambda: [fact for fact in home.facts("loop.ended") if fact["loop_id"] == other], "it has ended")
     assert (len(ended), ended[0]["end"], "crashed" in home.log()) == (1, "blocked", False)
     done = home.osrc("loop", "resume", other, "--max", "9")
-    assert (done.returncode, "makes no sense to this version" in done.stderr) == (1, True), done.stderr
+    assert (done.returncode, b"makes no sense to this version" in done.stderr) == (1, True), done.stderr
     home.nothing_left()
 
 
