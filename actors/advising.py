@@ -18,7 +18,8 @@ from ..lanes.advice.score import Advice, Situation, advise
 from ..lanes.advice.telling import advice_object
 from ..lanes.catalog import Known, Resolved
 from ..lanes.catalog.aliases import ALIASES
-from ..lanes.contract import Lane
+from ..lanes.catalog.pools import CLAUDE_PLAN
+from ..lanes.contract import Billing, Lane
 from ..lanes.registry import Registry
 from ..messages.job import JobRequest
 from ..messages.vocabulary import Effort, Verb
@@ -32,7 +33,7 @@ from ..state.outcomes import Told, outcomes
 from ..state.reader import Reader
 from ..state.settings import Settings
 from .denylist import why_denied
-from .host import probe, usable, why_unready
+from .host import billed, probe, usable, why_unready
 from .limit_book import LimitBook
 from .model_book import ModelBook, known_models
 from .reported_gauges import told as told_elsewhere
@@ -90,14 +91,12 @@ def give(question: Question, place: Place, now: float | None = None) -> Given:
     here = _lanes(place.registry, known)
     listing, benchmarks = place.models.listing(), place.models.benchmarks()
     most = int(place.settings.number("advise_dynamic_max") or 0)
-    told, used, unread = _past(place, here, at)
+    paid = {name: billed(lane, place.environment, place.settings) for name, lane in here.items()}
+    told, used, unread = _past(place, paid, at)
     situation = Situation(
         task=kind,
         candidates=candidates(
-            {
-                name: Purse(kind=lane.billing.kind, pool=lane.billing.pool, words=lane.billing.words)
-                for name, lane in here.items()
-            },
+            {name: Purse(kind=billing.kind, pool=billing.pool, words=billing.words) for name, billing in paid.items()},
             known,
             listing,
             benchmarks,
@@ -138,7 +137,9 @@ def _outcome(told: Told) -> Outcome | None:
     return Outcome(verdict=verdict, model=told.model, kind=told.kind, project=told.project, at=told.at)
 
 
-def _past(place: Place, here: Mapping[str, Lane], now: float) -> tuple[list[Told], dict[str, float], tuple[str, ...]]:
+def _past(
+    place: Place, paid: Mapping[str, Billing], now: float
+) -> tuple[list[Told], dict[str, float], tuple[str, ...]]:
     """Return what was told of results, how far each pool is used, and what could not be read."""
     told: list[Told] = []
     used: dict[str, float] = {}
@@ -152,14 +153,14 @@ def _past(place: Place, here: Mapping[str, Lane], now: float) -> tuple[list[Told
     except StateError as error:
         unread = (f"your own history can't be read: {error}",)
     known = newest([*kept, *told_elsewhere(os.fspath(place.home.root), place.environment)], now)
-    for name, lane in here.items():
-        keys = (key_of(name, lane.billing.pool), key_of(name, None))
+    for name, billing in paid.items():
+        keys = (key_of(name, billing.pool), key_of(name, None))
         shares = (pressure(known, key, now, settings.number("limits_max_age") or 0.0) for key in keys)
         if (share := next((share for share in shares if share is not None), None)) is not None:
-            used[lane.billing.pool] = min(100.0, 100.0 * share)
+            used[billing.pool] = min(100.0, 100.0 * share)
     said = settings.number("cc_pressure")
-    if said is not None and "claude" in here:
-        used[here["claude"].billing.pool] = said
+    if said is not None and "claude" in paid:
+        used[CLAUDE_PLAN.pool] = said
     return told, used, unread
 
 

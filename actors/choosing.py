@@ -17,7 +17,7 @@ from ..state.limits import key_of
 from ..state.settings import Settings
 from .denylist import check_denied
 from .failover import Ways, policy_from
-from .host import probe, usable
+from .host import billed, probe, usable
 from .limit_book import LimitBook, refusal
 from .model_book import ModelBook, known_models
 
@@ -64,7 +64,8 @@ def choose(  # noqa: PLR0913  what a choice depends on
             aside.append(f"{candidate.lane} is left out: {refused.message}")
             continue
         readiness = probe(lane, environment, settings, ask_version=False)
-        hindered = limits.hindrance(lane.name, lane.billing.pool, candidate.model) if limits else None
+        pool = billed(lane, environment, settings).pool
+        hindered = limits.hindrance(lane.name, pool, candidate.model) if limits else None
         if usable(lane, readiness) and (hindered is None or request.wait_limit):
             able = replace(candidate, notices=(*candidate.notices, *aside))
             if readiness.signed_in is False:  # one that is seen to be signed in comes first
@@ -103,7 +104,8 @@ def _or_aside(  # noqa: PLR0913, PLR0917  what a choice depends on
     named = request.model is not None or request.lane is not None or request.wait_limit
     if limits is None or named or isinstance(lane, Refused):
         return found
-    hindered = limits.hindrance(lane.name, lane.billing.pool, found.model)
+    pool = billed(lane, environment, settings).pool
+    hindered = limits.hindrance(lane.name, pool, found.model)
     if hindered is None:
         return found
     case = Case(
@@ -111,7 +113,7 @@ def _or_aside(  # noqa: PLR0913, PLR0917  what a choice depends on
         lane=lane.name,
         model=found.model,
         tier=found.tier,
-        key=key_of(lane.name, lane.billing.pool),
+        key=key_of(lane.name, pool),
         failure=FailureKind.PLAN_LIMIT,
         local=lane.locality is Locality.LOCAL,
         policy=policy_from(settings),

@@ -15,7 +15,7 @@ from ..lanes.registry import Registry
 from ..state.limits import key_of
 from ..state.settings import Settings
 from .denylist import why_denied
-from .host import probe, why_unready
+from .host import billed, probe, why_unready
 from .limit_book import LimitBook
 from .model_book import ModelBook, known_models
 
@@ -88,7 +88,7 @@ class Ways:
         lane = self._registry.get(offer.lane)
         if not isinstance(lane, Lane):
             return None
-        billing = lane.billing
+        billing = billed(lane, self._environment, self._settings)
         option = Option(
             lane=offer.lane,
             model=offer.model,

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from ..lanes.contract import Host, Lane, ProbeFacts, Readiness, ReadinessLevel
+from ..lanes.contract import Billing, Host, Lane, ProbeFacts, Readiness, ReadinessLevel
 from ..messages.paths import home_of
 from ..state.errors import StateError
 from ..state.settings import Settings
@@ -99,6 +99,11 @@ def usable(lane: Lane, readiness: Readiness) -> bool:
     """Whether a job may be sent there without being asked to: what a lane needs of the machine must answer."""
     least = (ReadinessLevel.ABSENT, ReadinessLevel.INSTALLED) if lane.needs else (ReadinessLevel.ABSENT,)
     return readiness.level not in least
+
+
+def billed(lane: Lane, environment: Mapping[str, str], settings: Settings) -> Billing:
+    """Return who pays for a plain run on a lane, here."""
+    return lane.billing if lane.payer is None else lane.payer(host_for(lane, environment, settings))
 
 
 def why_unready(lane: Lane, readiness: Readiness) -> str | None:

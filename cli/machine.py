@@ -9,11 +9,12 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 from ..actors.canary import Sighting, look
+from ..actors.host import billed as who_pays
 from ..actors.host import probe
 from ..actors.lane_book import LaneBook
 from ..actors.model_book import ModelBook
 from ..actors.rehearsal import Rehearsal, ping
-from ..lanes.contract import Lane, Readiness
+from ..lanes.contract import Billing, Lane, Readiness
 from ..lanes.registry import Registry
 from ..messages.refusals import Refused
 from ..state.home import Home
@@ -103,6 +104,11 @@ def usable_lanes(lanes: Registry) -> tuple[list[Lane], list[str]]:
         else:
             loaded.append(found)
     return loaded, problems
+
+
+def billed(one: Lane) -> Billing:
+    """Return who pays for a plain run on a lane, in this environment."""
+    return who_pays(one, os.environ, settings())
 
 
 def model_book(home: Home) -> ModelBook:

@@ -349,6 +349,8 @@ class Lane:
     """Verbs that an organisation may forbid on the lane: one that was refused for want of permission is remembered."""
     effort: EffortSupport = EffortSupport.ADVISORY
     billing: Billing
+    payer: Callable[[Host], Billing] | None = None
+    """Who pays on this machine, where that depends on what is set there (a key): then this decides."""
     locality: Locality = Locality.CLOUD
     goes_to: str = "wherever its program sends it"
     """Whom the work goes to, in the words that a person is told."""

@@ -38,9 +38,9 @@ def estimate(options: Globals, task: tuple[str, ...], task_file: str | None, mod
     chain = [*([model] if model else []), *(settings.words("offload_chain") or (DEFAULT_MODELS["cc"],))]
     quotes = [_quoted(name, listing.get(name), given) for name in dict.fromkeys(chain)]
     lanes = [
-        {"lane": one.name, "kind": one.billing.kind, "plan": one.billing.plan, "words": one.billing.words}
+        {"lane": one.name, "kind": paid.kind, "plan": paid.plan, "words": paid.words}
         for one in machine.usable_lanes(machine.registry(home))[0]
-        if one.billing.kind in ("plan", "free")
+        if (paid := machine.billed(one)).kind in ("plan", "free")
     ]
     frontier = _frontier(listing.get(FRONTIER.model), given)
     if options.json:

@@ -38,7 +38,7 @@ def _table(options: Globals) -> None:
     for lane, state in zip(found, ready, strict=True):
         verbs = " ".join(verb.value for verb in Verb if verb in lane.verbs)
         version = (state.version or "-") + ("" if state.tested in (None, True) else " (untested)")
-        cost, fix = one_line(lane.billing.words, 300), one_line(state.fix or "-", 500)
+        cost, fix = one_line(machine.billed(lane).words, 300), one_line(state.fix or "-", 500)
         table.append((lane.name, state.level.value, version, verbs, cost, fix))
     answer("\n".join(lane_lines(table, output_width())))
     for problem in problems:
@@ -77,6 +77,7 @@ def show(options: Globals, name: str) -> None:
     if options.json:
         answer_json(_object(lane, state) | {"credits_usd": left})
         return
+    paid = machine.billed(lane)
     rows = [
         ("lane", lane.name),
         ("vehicle", lane.vehicle),
@@ -85,7 +86,7 @@ def show(options: Globals, name: str) -> None:
         ("version", (state.version or "unknown") + _tested(lane, state)),
         ("fix", state.fix),
         ("install", lane.install),
-        ("cost", f"{lane.billing.words} (as of {lane.billing.as_of})"),
+        ("cost", f"{paid.words} (as of {paid.as_of})"),
         ("credits", _credits(lane, left)),
         ("where", "on this machine" if lane.locality.value == "local" else "in the cloud"),
         ("effort", lane.effort.value),
@@ -132,6 +133,7 @@ def _skills(lane: Lane) -> str:
 
 
 def _object(lane: Lane, state: Readiness) -> dict[str, Any]:
+    paid = machine.billed(lane)
     return {
         "lane": lane.name,
         "provider": lane.provider,
@@ -151,7 +153,7 @@ def _object(lane: Lane, state: Readiness) -> dict[str, Any]:
         "own_credentials": list(lane.own.told()),
         "effort": lane.effort.value,
         "tier": lane.default_tier.value,
-        "billing": {"kind": lane.billing.kind, "plan": lane.billing.plan, "words": lane.billing.words},
+        "billing": {"kind": paid.kind, "plan": paid.plan, "words": paid.words},
         "local": lane.locality.value == "local",
         "agentic": lane.agentic,
         "homepage": lane.homepage,

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ...messages.refusals import Refused
-from ..catalog.pools import CLAUDE_KEY
 from ..contract import Host, SessionLaunch, SessionTask
 from ..launching import effort_word, missing_program
 from ..vehicles.acp.session import over_acp
 from ..vehicles.claude_code.argv import BINARY, EFFORTS, INSTALL
+from .argv import payer
 
 ADAPTER = "claude-agent-acp"
 ADAPTER_INSTALL = "npm install -g @agentclientprotocol/claude-agent-acp"
@@ -44,7 +44,7 @@ def over(task: SessionTask, host: Host) -> SessionLaunch | Refused:
         (adapter,),
         env_set=env_set,
         notices=(*said, *notices),
-        billing=CLAUDE_KEY if by_key else None,
+        billing=payer(host),
         meta={"claudeCode": {"options": options}},
     )
     return replace(launch, effort=effort)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ...messages.refusals import Refused
-from ..catalog.pools import CLAUDE_KEY
-from ..contract import Host, Launch, Task
+from ..catalog.pools import CLAUDE_KEY, CLAUDE_PLAN
+from ..contract import Billing, Host, Launch, Task
 from ..launching import NESTING, effort_word, resumed
 from ..vehicles.claude_code.argv import EFFORTS, RESUME, as_root, instructions, permissions, servers, start
 
@@ -46,6 +46,11 @@ def plan(task: Task, host: Host) -> Launch | Refused:
         env_strip=NESTING,
         stdin=prompt,
         notices=tuple(notices),
-        billing=CLAUDE_KEY if by_key else None,
+        billing=payer(host),
         effort=effort,
     )
+
+
+def payer(host: Host) -> Billing:
+    """Return who pays: a key in the environment goes before the sign-in."""
+    return CLAUDE_KEY if host.environment.get("ANTHROPIC_API_KEY") else CLAUDE_PLAN

@@ -14,7 +14,7 @@ from ..launching import cli_readiness
 from ..vehicles.claude_code.argv import BINARY, INSTALL, MIN_VERSION, RESUME, TESTED_VERSIONS, VERBS
 from ..vehicles.claude_code.events import ClaudeParser
 from .adapter import ADAPTER, over
-from .argv import plan
+from .argv import payer, plan
 from .session import native
 from .terminal import terminal
 
@@ -76,6 +76,7 @@ LANE = Lane(
     redirects=("ANTHROPIC_BASE_URL",),
     rules=disclosure.CLAUDE_RULES,
     billing=CLAUDE_PLAN,
+    payer=payer,
     # It reports its retries, but a turn may think for minutes between two events.
     liveness=Liveness(first_output_s=180.0),
     credential_files=CREDENTIALS,

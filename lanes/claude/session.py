@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from ...messages.refusals import Refused
-from ..catalog.pools import CLAUDE_KEY
 from ..contract import Host, SessionLaunch, SessionTask
 from ..launching import NESTING, effort_word, missing_program
 from ..vehicles.claude_code.argv import BINARY, EFFORTS, INSTALL, NO_SERVERS, instructions
 from ..vehicles.claude_code.session import native_argv
-from .argv import OWN_SETTINGS
+from .argv import OWN_SETTINGS, payer
 
 
 def native(task: SessionTask, host: Host) -> SessionLaunch | Refused:
@@ -35,6 +34,6 @@ def native(task: SessionTask, host: Host) -> SessionLaunch | Refused:
         env_set=env_set,
         env_strip=NESTING,
         notices=tuple(notices),
-        billing=CLAUDE_KEY if by_key else None,
+        billing=payer(host),
         effort=effort,
     )

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from ...messages.refusals import Refused
-from ..catalog.pools import CLAUDE_KEY
 from ..contract import Host, SessionLaunch, SessionTask
 from ..launching import effort_word, missing_program
 from ..terminals import in_terminal
 from ..vehicles.claude_code.argv import BINARY, EFFORTS, INSTALL, NO_SERVERS, instructions
-from .argv import OWN_SETTINGS
+from .argv import OWN_SETTINGS, payer
 
 
 def terminal(task: SessionTask, host: Host) -> SessionLaunch | Refused:
@@ -32,7 +31,6 @@ def terminal(task: SessionTask, host: Host) -> SessionLaunch | Refused:
         argv += [OWN_SETTINGS, *read]
     by_key = bool(host.environment.get("ANTHROPIC_API_KEY"))
     notices = ("ANTHROPIC_API_KEY is set: the session is metered on that key, not on a Claude plan.",) if by_key else ()
-    billing = CLAUDE_KEY if by_key else None
     return in_terminal(
-        "claude", tuple(argv), env_set=env_set, notices=(*said, *notices), billing=billing, effort=effort
+        "claude", tuple(argv), env_set=env_set, notices=(*said, *notices), billing=payer(host), effort=effort
     )

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from ...messages.refusals import Refused
-from ..catalog.pools import OPENAI_KEY
 from ..contract import Host, SessionLaunch, SessionTask
 from ..launching import missing_program
 from ..vehicles.acp.session import over_acp
 from ..vehicles.codex_cli.argv import BINARY, INSTALL
+from .argv import payer
 
 ADAPTER = "codex-acp"
 ADAPTER_INSTALL = "npm install -g @agentclientprotocol/codex-acp"
@@ -27,5 +27,5 @@ def over(task: SessionTask, host: Host) -> SessionLaunch | Refused:
         (adapter,),
         env_set={"CODEX_PATH": program, "INITIAL_AGENT_MODE": "read-only"},
         notices=notices,
-        billing=OPENAI_KEY if by_key else None,
+        billing=payer(host),
     )

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ...messages.refusals import Refused
-from ..catalog.pools import OPENAI_KEY
-from ..contract import Host, Launch, Task
+from ..catalog.pools import CHATGPT_PLAN, OPENAI_KEY
+from ..contract import Billing, Host, Launch, Task
 from ..launching import NESTING, resumed
 from ..vehicles.codex_cli.argv import RESUME, command, start
 from ..vehicles.codex_cli.retries import log_words
@@ -26,6 +26,11 @@ def plan(task: Task, host: Host) -> Launch | Refused:
         env_strip=NESTING,
         stdin=prompt,
         notices=tuple(notices),
-        billing=OPENAI_KEY if by_key else None,
+        billing=payer(host),
         effort=effort,
     )
+
+
+def payer(host: Host) -> Billing:
+    """Return who pays: a key in the environment goes before the sign-in."""
+    return OPENAI_KEY if host.environment.get("CODEX_API_KEY") else CHATGPT_PLAN

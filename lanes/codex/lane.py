@@ -12,7 +12,7 @@ from ..vehicles.codex_cli.argv import BINARY, INSTALL, MIN_VERSION, RESUME, TEST
 from ..vehicles.codex_cli.events import CodexParser
 from ..vehicles.codex_cli.rollout import used_in
 from .adapter import ADAPTER, over
-from .argv import plan
+from .argv import payer, plan
 from .session import native
 from .terminal import terminal
 
@@ -57,6 +57,7 @@ LANE = Lane(
     own_config="OSRC_CODEX_USER_CONFIG",
     rules=disclosure.CODEX_RULES,
     billing=CHATGPT_PLAN,
+    payer=payer,
     credential_files=CREDENTIALS,
     executables=(ADAPTER,),
     default_tier=Tier.FRONTIER,

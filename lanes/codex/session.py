@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from ...messages.refusals import Refused
-from ..catalog.pools import OPENAI_KEY
 from ..contract import Host, SessionLaunch, SessionTask
 from ..launching import NESTING, missing_program
 from ..vehicles.codex_cli.argv import BINARY, INSTALL, effort_word
 from ..vehicles.codex_cli.retries import log_words
+from .argv import payer
 
 
 def native(task: SessionTask, host: Host) -> SessionLaunch | Refused:
@@ -29,6 +29,6 @@ def native(task: SessionTask, host: Host) -> SessionLaunch | Refused:
         env_set=log_words(host.environment),
         env_strip=NESTING,
         notices=tuple(notices),
-        billing=OPENAI_KEY if by_key else None,
+        billing=payer(host),
         effort=effort,
     )

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from ...messages.refusals import Refused
-from ..catalog.pools import OPENAI_KEY
 from ..contract import Host, SessionLaunch, SessionTask
 from ..launching import missing_program
 from ..terminals import in_terminal
 from ..vehicles.codex_cli.argv import BINARY, INSTALL, effort_word
+from .argv import payer
 
 
 def terminal(task: SessionTask, host: Host) -> SessionLaunch | Refused:
@@ -26,5 +26,4 @@ def terminal(task: SessionTask, host: Host) -> SessionLaunch | Refused:
     by_key = bool(host.environment.get("CODEX_API_KEY"))
     if by_key:
         notices.append("CODEX_API_KEY is set: the session is metered on that key, not on a ChatGPT plan.")
-    billing = OPENAI_KEY if by_key else None
-    return in_terminal("codex", tuple(argv), notices=tuple(notices), billing=billing, effort=effort)
+    return in_terminal("codex", tuple(argv), notices=tuple(notices), billing=payer(host), effort=effort)

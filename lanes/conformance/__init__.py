@@ -23,6 +23,7 @@ from .planning import (
     never_interprets_a_prompt,
     plans_a_clean_command,
     refuses_what_no_program_reads,
+    says_beforehand_who_pays,
     takes_up_the_conversation_it_is_told,
 )
 from .reading import (
@@ -43,6 +44,7 @@ CHECKS: Mapping[str, Callable[[Subject], None]] = {
         describes_itself,
         honours_exactly_its_verbs,
         plans_a_clean_command,
+        says_beforehand_who_pays,
         never_interprets_a_prompt,
         refuses_what_no_program_reads,
         takes_up_the_conversation_it_is_told,

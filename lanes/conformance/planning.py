@@ -16,6 +16,8 @@ from .subject import ContractError, Subject, launched, require
 
 SECRET = "sk-0123456789-secret"  # noqa: S105 - a made-up one that the checks look for
 SECRET_NAMES = ("ANTHROPIC_API_KEY", "CODEX_API_KEY", "OPENAI_API_KEY", "OSRC_LOCAL_KEY", "CLAUDE_CODE_OAUTH_TOKEN")
+PAYING = (*SECRET_NAMES, "GEMINI_API_KEY", "OPENAI_BASE_URL", "OPENAI_MODEL", "COPILOT_PROVIDER_BASE_URL")
+"""What makes a program have somebody else pay."""
 _PLACE, _CONVERSATION = "{conversation}", "0f1e2d3c-conversation"
 HOSTILE_PROMPTS = (
     "plain",
@@ -63,6 +65,15 @@ def plans_a_clean_command(subject: Subject) -> None:
         require(PurePath(plan.argv[0]).is_absolute(), "the program is not an absolute path")
         require(all(plan.argv), "an empty item in the command")
         require(not any("\x00" in item for item in plan.argv), "a NUL in the command")
+
+
+def says_beforehand_who_pays(subject: Subject) -> None:
+    """What a person is told before a run is what its launch says, with keys in the environment and without."""
+    for here in (subject, subject.holding(PAYING, SECRET)):
+        lane = here.lane
+        told = lane.billing if lane.payer is None else lane.payer(here.host)
+        paid = launched(here, here.task()).billing or lane.billing
+        require(paid == told, f"it says {told.words!r}, and launches {paid.words!r}")
 
 
 def never_interprets_a_prompt(subject: Subject) -> None:

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 
 from ...messages.refusals import RefusalCode, Refused
 from ...messages.vocabulary import Effort, Verb
-from ..catalog.pools import OWN_PROVIDER
-from ..contract import Host, Launch, Posture, PrivateFile, Task
+from ..catalog.pools import COPILOT_PLAN, OWN_PROVIDER
+from ..contract import Billing, Host, Launch, Posture, PrivateFile, Task
 from ..launching import NESTING, program_and_prompt, resumed
 from .servers import with_servers, without_servers
 
@@ -115,6 +115,11 @@ def plan(task: Task, host: Host) -> Launch | Refused:
         stdin=prompt,
         files=(PrivateFile(name=REPORT, content=b""),),
         notices=notices,
-        billing=OWN_PROVIDER if own else None,
+        billing=payer(host),
         effort=effort,
     )
+
+
+def payer(host: Host) -> Billing:
+    """Return who pays: a provider in the environment goes before the plan."""
+    return OWN_PROVIDER if host.environment.get(PROVIDER) else COPILOT_PLAN

@@ -10,7 +10,7 @@ from ..catalog.pools import COPILOT_PLAN
 from ..contract import EffortSupport, Lane, Liveness, Parser, ProbeFacts, Readiness, Road, Task
 from ..failures import classify
 from ..launching import cli_readiness
-from .argv import BINARY, INSTALL, PROVIDER, REPORT, RESUME, VERBS, plan
+from .argv import BINARY, INSTALL, PROVIDER, REPORT, RESUME, VERBS, payer, plan
 from .events import CopilotParser
 from .servers import OWN_SERVERS, granted
 from .session import over
@@ -65,6 +65,7 @@ LANE = Lane(
     redirects=("COPILOT_PROVIDER_BASE_URL",),
     rules=("~/.copilot/copilot-instructions.md",),
     billing=COPILOT_PLAN,
+    payer=payer,
     # It unpacks itself on its first start, and waits up to 60 s in all between five tries.
     liveness=Liveness(stall_kill_floor_s=180.0, first_output_s=180.0),
     credential_files=CREDENTIALS,

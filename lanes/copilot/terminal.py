@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from ...messages.refusals import Refused
-from ..catalog.pools import OWN_PROVIDER
 from ..contract import Host, SessionLaunch, SessionTask
 from ..launching import NESTING, missing_program
 from ..terminals import in_terminal
-from .argv import BINARY, EFFORTS, INSTALL, OWN_SESSION, PROVIDER
+from .argv import BINARY, EFFORTS, INSTALL, OWN_SESSION, payer
 from .servers import without_servers
 
 
@@ -29,12 +28,11 @@ def terminal(task: SessionTask, host: Host) -> SessionLaunch | Refused:
         argv += ["--reasoning-effort", effort]
     if task.model is not None:
         argv += ["--model", task.model]
-    billing = OWN_PROVIDER if host.environment.get(PROVIDER) else None
     return in_terminal(
         "copilot",
         tuple(argv),
         env_strip=NESTING | OWN_SESSION,
-        billing=billing,
+        billing=payer(host),
         conversation=task.conversation or task.fresh,
         effort=effort,
     )

@@ -7,6 +7,7 @@ from ...messages.vocabulary import Tier
 from .. import credentials
 from ..catalog.pools import ANTIGRAVITY_PLAN
 from ..contract import (
+    Billing,
     EffortSupport,
     Host,
     Lane,
@@ -22,7 +23,7 @@ from ..contract import (
 )
 from ..launching import cli_readiness
 from ..listings import one_a_line
-from .argv import INSTALL, RESUME, VERBS, plan
+from .argv import INSTALL, RESUME, VERBS, own_environment, plan
 from .folder import HEEDS
 from .models import Vehicle, vehicle_of
 from .phrases import classify
@@ -89,6 +90,11 @@ def road(host: Host) -> Road:
     return Road.BUNDLE if vehicle_of(host) is Vehicle.GEMINI else Road.TEXT
 
 
+def payer(host: Host) -> Billing:
+    """Return who pays: Google's plan or key for Gemini CLI, Antigravity for ``agy``."""
+    return own_environment(host)[1] if vehicle_of(host) is Vehicle.GEMINI else ANTIGRAVITY_PLAN
+
+
 LANE = Lane(
     name="gemini",
     provider="gemini",
@@ -111,6 +117,7 @@ LANE = Lane(
     redirects=("GOOGLE_GEMINI_BASE_URL",),
     rules=("~/.gemini/GEMINI.md",),
     billing=ANTIGRAVITY_PLAN,
+    payer=payer,
     # It takes seconds to start, thinks in silence, and agy prints nothing before its end.
     liveness=Liveness(streamed=False, first_output_s=240.0, stall_kill_floor_s=600.0),
     credential_files=(AGY_STATE, GEMINI_SIGN_IN),

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 
 from ...messages.refusals import RefusalCode, Refused
 from ...messages.vocabulary import Verb
-from ..catalog.pools import OPENAI_COMPATIBLE_KEY
-from ..contract import Host, Launch, Posture, Task
+from ..catalog.pools import OPENAI_COMPATIBLE_KEY, OWN_PROVIDER
+from ..contract import Billing, Host, Launch, Posture, Task
 from ..launching import NESTING, program_and_prompt, resumed
 
 BINARY = "qwen"
@@ -93,3 +93,8 @@ def environment_key(environment: Mapping[str, str]) -> str | None:
         if all(found):
             return found[0]
     return None
+
+
+def payer(host: Host) -> Billing:
+    """Return who pays where nothing is said of the model: a key in the environment, or whoever it was set up with."""
+    return OPENAI_COMPATIBLE_KEY if environment_key(host.environment) == "OPENAI_API_KEY" else OWN_PROVIDER

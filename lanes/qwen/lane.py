@@ -7,7 +7,7 @@ from .. import credentials, disclosure
 from ..catalog.pools import OWN_PROVIDER
 from ..contract import EffortSupport, Lane, Liveness, Parser, ProbeFacts, Readiness, Road, Task
 from ..launching import cli_readiness
-from .argv import BINARY, INSTALL, RESUME, VERBS, environment_key, plan
+from .argv import BINARY, INSTALL, RESUME, VERBS, environment_key, payer, plan
 from .events import QwenParser
 from .folder import HEEDS
 from .phrases import classify
@@ -55,6 +55,7 @@ LANE = Lane(
     redirects=("OPENAI_BASE_URL",),
     rules=("~/.qwen/QWEN.md",),
     billing=OWN_PROVIDER,
+    payer=payer,
     # Up to seven requests are retried in silence (80 s seen) before the first retry is told.
     liveness=Liveness(first_output_s=240.0),
     credential_files=CREDENTIALS,

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import pytest
 from conformance.subjects import AGENT, HOST, OSRC, OSRC_OUT, declared
+from outsourcerer.lanes.catalog.pools import CLAUDE_KEY
 from outsourcerer.lanes.conformance import CHECKS, Recorded, Subject
 from outsourcerer.lanes.contract import Lane, Posture, PrivateFile, Stream
 from outsourcerer.lanes.osrc_jsonl import OsrcParser
@@ -124,6 +125,7 @@ BROKEN: dict[str, tuple[Lane, str]] = {
         "honours_exactly_its_verbs",
     ),
     "a program looked up by somebody else": (with_plan(relative), "plans_a_clean_command"),
+    "another pays than it says": (replace(GOOD, payer=lambda _host: CLAUDE_KEY), "says_beforehand_who_pays"),
     "a shell string": (with_plan(shell_string), "never_interprets_a_prompt"),
     "a NUL cut out in silence": (with_plan(never_refuses), "refuses_what_no_program_reads"),
     "another conversation than was told": (

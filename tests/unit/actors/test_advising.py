@@ -268,6 +268,16 @@ def test_advice_never_spends_cash_unasked(tmp_path):
     assert machine.chosen(OSRC_FAILOVER_CASH_OK="1", **key)[0] == "cc"
 
 
+def test_a_key_that_pays_makes_a_plans_lane_cost_cash(tmp_path):
+    alone = Machine(tmp_path, "claude")
+    free = alone.give(cash=False)
+    assert free.advice.pick.candidate.purse.kind == "plan"
+    keyed = alone.give(cash=False, ANTHROPIC_API_KEY="sk-ant-0123456789abcdef")
+    assert keyed.advice.pick is None
+    bought = alone.give(ANTHROPIC_API_KEY="sk-ant-0123456789abcdef").advice.pick.candidate
+    assert (bought.lane, bought.purse.kind) == ("claude", "metered")
+
+
 def test_a_mode_is_remembered_whole_and_read_from_anything(machine):
     home = machine.home
     assert read_mode(home) is None

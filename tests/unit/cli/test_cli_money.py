@@ -162,3 +162,7 @@ def test_suggest_and_estimate_go_by_the_cached_catalogue(tmp_path):
     said = osrc(home, "estimate", "x" * 3300).stdout.decode()
     assert "~$0.00500" in said
     assert "$0 cash, spends your Claude plan limits" in said
+    keyed = {"ANTHROPIC_API_KEY": "sk-ant-0123456789abcdef"}
+    assert "spends your Claude plan limits" not in osrc(home, "estimate", "x" * 3300, **keyed).stdout.decode()
+    shown_lane = osrc(home, "lanes", "show", "claude", **keyed).stdout.decode()
+    assert "metered cash on your Anthropic API key" in shown_lane

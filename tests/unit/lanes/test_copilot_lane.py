@@ -151,7 +151,7 @@ def test_a_provider_of_the_persons_own_is_who_pays() -> None:
     assert own.billing.pool == "own-provider"
     assert "COPILOT_PROVIDER_BASE_URL" in own.notices[0]
     assert "sk-secret" not in repr(own)
-    assert plan().billing is None
+    assert plan().billing == LANE.billing
     assert LANE.billing.pool == "copilot"
 
 

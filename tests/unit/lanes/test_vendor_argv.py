@@ -115,12 +115,15 @@ def test_model_and_effort_are_passed_in_the_words_of_the_cli() -> None:
 
 
 def test_a_key_in_the_environment_is_who_pays_and_is_never_in_the_command() -> None:
-    for lane, name in (("claude", "ANTHROPIC_API_KEY"), ("codex", "CODEX_API_KEY")):
+    for lane, name, plans in (
+        ("claude", "ANTHROPIC_API_KEY", "claude"),
+        ("codex", "CODEX_API_KEY", "chatgpt"),
+    ):
         plan = launch(lane, Verb.RUN, host(**{name: "sk-secret"}))
         assert plan.billing.kind == "metered"
         assert name in plan.notices[0]
         assert "sk-secret" not in repr(plan)
-        assert launch(lane).billing is None
+        assert launch(lane).billing.pool == plans
 
 
 def test_the_prompt_goes_over_stdin_and_nested_session_variables_are_stripped() -> None:
