@@ -9,6 +9,11 @@ import click
 
 from .errors import CliError
 
+_SAME = {"status": ("list", "ls"), "list": ("ls",), "ls": ("list",), "ps": ("status", "list", "ls")}
+"""What a word from another program is called here, where that exists."""
+_NEAR = 0.6
+"""How alike two words are at least, from 0 to 1; below that a suggestion is a guess that misleads."""
+
 
 def nearest(word: str, known: Sequence[str]) -> str | None:
     """Return the one of the known words that was most likely meant, or None.
@@ -20,7 +25,8 @@ def nearest(word: str, known: Sequence[str]) -> str | None:
     begun = [one for one in known if one.startswith(word.lower())]
     if len(begun) == 1:
         return begun[0]
-    return next(iter(difflib.get_close_matches(word.lower(), known, n=1, cutoff=0.5)), None)
+    same = next((one for one in _SAME.get(word.lower(), ()) if one in known), None)
+    return same or next(iter(difflib.get_close_matches(word.lower(), known, n=1, cutoff=_NEAR)), None)
 
 
 def meant(word: str, known: Sequence[str]) -> str:

@@ -49,7 +49,9 @@ class Evidence:
     """The models that answered, each once, as far as the stream names them; what was only announced is not there."""
     reads: int = 0
     writes: int = 0
-    """Writes that were not refused."""
+    """Writes that were not refused: what was tried is a sign of work, and counts for the watchdog."""
+    writes_failed: int = 0
+    """Those of them that were seen to fail: nothing was written by them."""
     bash: int = 0
     other_tools: int = 0
     denials: int = 0
@@ -98,7 +100,8 @@ class Evidence:
         """The tally that people see."""
         marker = self.last_marker
         said = f"{marker.marker.value} {marker.text}".strip() if marker else None
-        return Progress(last_marker=said, reads=self.reads, writes=self.writes, bash=self.bash, percent=self.percent)
+        written = max(0, self.writes - self.writes_failed)
+        return Progress(last_marker=said, reads=self.reads, writes=written, bash=self.bash, percent=self.percent)
 
 
 def fold(evidence: Evidence, event: LaneEvent) -> Evidence:  # noqa: C901, PLR0911, PLR0912 - one flat match
@@ -209,7 +212,8 @@ def _finished(evidence: Evidence, event: ToolFinished) -> Evidence:
     if place is not None:
         evidence = replace(evidence, calls=calls[:place] + calls[place + 1 :])
     if not event.denied:
-        return evidence
+        failed = tool is ToolKind.WRITE and not event.ok
+        return replace(evidence, writes_failed=evidence.writes_failed + 1) if failed else evidence
     return _denied(evidence if tool is None else _count(evidence, tool, -1), event.name)
 
 

@@ -223,7 +223,25 @@ def _known(key: str, where: str) -> Setting:
 
 def _bad(setting: Setting, raw: object, place: str, wanted: str) -> StateError:
     given = _MASK if setting.secret else ascii(raw)[:80]
-    return StateError("bad_config", f"{place} is {given}, which is not {wanted}", f"{setting.key}: {setting.doc}")
+    return StateError("bad_config", f"{place} is {given}, which is not {wanted}", _mending(setting, place))
+
+
+def _mending(setting: Setting, place: str) -> str:
+    """Return the command that puts a wrong value right, by where it stands."""
+    if place in setting.names:
+        return f"unset {place}"
+    if place.startswith("flag "):
+        return f"{setting.key}: {setting.doc}"
+    return f"osrc config set {setting.key} {_example(setting)}"
+
+
+def _example(setting: Setting) -> str:
+    if setting.kind == "flag":
+        return "1" if setting.default else "0"
+    if setting.kind == "text":
+        return setting.choices[0] if setting.choices else "TEXT"
+    number = setting.least if setting.default is None else setting.default
+    return f"{float(number):.15g}"
 
 
 def _flag(setting: Setting, raw: object, place: str) -> bool:

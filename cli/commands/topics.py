@@ -118,10 +118,10 @@ def _command_help(root: click.Context, words: tuple[str, ...]) -> str:
 
 
 def _unknown(word: str, known: list[str]) -> CliError:
-    import difflib  # noqa: PLC0415 - only on the way to an error
+    from ..spelling import nearest  # noqa: PLC0415 - only on the way to an error
 
-    near = difflib.get_close_matches(word, known, n=1, cutoff=0.5)
-    hint = f"osrc help {near[0]}" if near else f"topics: {', '.join(TOPICS)}"
+    near = nearest(word, known)
+    hint = f"osrc help {near}" if near else "osrc help"
     return CliError("usage", f"no help for {word!r}", hint)
 
 

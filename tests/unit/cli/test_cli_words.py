@@ -113,6 +113,8 @@ def test_version(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
         (["status", "--state", "runing"], "Did you mean 'running'?"),
         (["--hme", "x", "status"], "'--home'"),
         (["help", "exit-code"], "exit-codes"),
+        (["help", "nosuch"], "try: osrc help\n"),
+        (["session", "status"], "Did you mean 'list'?"),
         (["fix the login bug"], 'osrc run "..."'),
         (["run", "--tier", "middle", "x"], "'mid'"),
         (["run", "fix", "it"], '"fix it"'),

@@ -52,6 +52,14 @@ def test_tools_are_counted_by_what_they_do_and_refused_ones_are_taken_back() -> 
     assert (evidence.denials, evidence.denied) == (2, ("Write", "apply_patch"))
 
 
+def test_a_write_that_failed_is_not_shown_as_written_and_still_counts_as_work() -> None:
+    failed = (ToolCalled(tool=ToolKind.WRITE, name="file_change"), ToolFinished(name="file_change", ok=False))
+    written = (ToolCalled(tool=ToolKind.WRITE, name="file_change"), ToolFinished(name="file_change"))
+    assert (add_up(*failed).progress.writes, add_up(*failed).writes) == (0, 1)
+    assert add_up(*failed, *written, *failed).progress.writes == 1
+    assert add_up(*written, ToolFinished(name="file_change", ok=False)).progress.writes == 1
+
+
 def test_a_refusal_of_a_call_that_was_never_seen_takes_nothing_away() -> None:
     assert add_up(ToolFinished(name="Write", ok=False, denied=True)).writes == 0
 

@@ -133,6 +133,16 @@ def test_a_number_that_is_none_is_refused_by_name(word):
     assert len(said.message) < 300
 
 
+@pytest.mark.parametrize("setting", SETTINGS.values(), ids=lambda one: one.key)
+def test_a_wrong_value_comes_with_the_command_that_mends_it(setting):
+    for name in setting.names:
+        assert refusal({name: "a\nb"}).hint == f"unset {name}"
+    hint = refusal({}, f"{setting.key} = []".encode()).hint
+    assert hint.startswith(f"osrc config set {setting.key} ")
+    word = hint.rsplit(" ", 1)[1]
+    assert Settings.load({}, f'{setting.key} = "{word}"'.encode()).is_set(setting.key)
+
+
 @pytest.mark.parametrize("word", ["1.5", "x", "-2"])
 def test_a_count_is_whole(word):
     assert "a whole number" in refusal({"OSRC_MAX_JOBS": word}).message
