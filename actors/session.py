@@ -48,6 +48,7 @@ from .base import Actor, Handle, Query, ReplyPort, log
 from .journal_writer import JournalWriter
 from .services import Services
 from .session_asks import Give, Given, StopSession, ended
+from .session_closing import CLOSE_AGAIN_S, MOST_CLOSINGS
 from .session_holding import SUPERVISOR, Gone, Holding, Launched
 from .session_joining import write_join
 from .session_limits import LimitWatch, limit_met
@@ -57,8 +58,6 @@ from .session_reading import Tail, read_news
 
 TICK_S = 1.0
 CLOSE_S = 8.0
-CLOSE_AGAIN_S, MOST_CLOSINGS = 5.0, 60
-"""How soon, and how often, it is tried again to close a log that a full disk kept open: its end is told after it."""
 """How long a holder may take to end its delegate; it ends the tree itself after five seconds."""
 
 

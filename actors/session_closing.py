@@ -13,6 +13,9 @@ from ..state.session_folder import EVENTS, SessionFolder
 from .holder_log import ENDED_FIRST, LEFT_US, OVER, QUEUED, EventLog
 from .session_reading import Tail
 
+CLOSE_AGAIN_S, MOST_CLOSINGS = 5.0, 60
+"""How soon, and how often, it is tried again to close a log that a full disk kept open."""
+
 
 def closed(folder: SessionFolder, attempt: int, reason: str | None, survivors: tuple[int, ...]) -> bool:
     """Close the log of a session that was ended, unless somebody of it stayed. False where it has to be tried again."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..messages.facts import ChildCrashed, Fact
@@ -25,7 +25,7 @@ from .holders import end_session
 from .journal_writer import RESTARTING, JournalWriter
 from .services import Services
 from .session import Session
-from .session_closing import closed
+from .session_closing import CLOSE_AGAIN_S, MOST_CLOSINGS, closed
 from .session_names import session_actor
 from .supervisor import ChildSpec, Restart, Supervisor
 from .transient_faults import TransientFaults
@@ -83,8 +83,19 @@ class _Waiting:
 
 
 @dataclass(frozen=True, slots=True)
+class _Given:
+    """A session that was given up: what is left of it is ended, and its log closed, for the ``again``-th time."""
+
+    record: SessionRecord
+    reason: str
+    again: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class _Swept:
     survivors: tuple[int, ...]
+    unclosed: _Given | None = None
+    """Its log could not be closed."""
 
 
 class Sessions(Supervisor):
@@ -110,7 +121,7 @@ class Sessions(Supervisor):
 
     # --- messages
 
-    def receive_own(self, message: object) -> None:  # noqa: C901 - one flat match
+    def receive_own(self, message: object) -> None:  # noqa: C901, PLR0912 - one flat match
         """One flat match over what Sessions can be told."""
         match message:
             case StartSession():
@@ -130,9 +141,13 @@ class Sessions(Supervisor):
                 if waiting is not None:
                     waiting.undo()
                     waiting.answer(refusal)
-            case _Swept(survivors=survivors):
+            case _Swept(survivors=survivors, unclosed=unclosed):
                 if survivors:
                     log.error("processes that would not end: %s", survivors)
+                if unclosed is not None and unclosed.again < MOST_CLOSINGS:
+                    self.clock.later(CLOSE_AGAIN_S, self.handle, replace(unclosed, again=unclosed.again + 1))
+            case _Given():
+                self._sweep(message)
             case _:
                 super().receive_own(message)
 
@@ -233,16 +248,21 @@ class Sessions(Supervisor):
             [SessionEnded(session_id=session_id, attempt=record.attempt, state=SessionState.LOST, reason=reason)]
         )
         self._free(record.name, session_id)
+        self._sweep(_Given(record, reason))
+
+    def _sweep(self, given: _Given) -> None:
+        """End what is left of a session that was given up, and close its log: again and again, until there is room."""
+        record, session_id = given.record, given.record.session_id
         folder = SessionFolder(self.services.home.session_dir(session_id))
         held = folder.read_holder(record.attempt)
         holder, delegate = (held.holder, held.delegate) if held else (record.holder, record.delegate)
 
         def work() -> _Swept:
             survivors = end_session(session_id, delegate, holder, 2.0)
-            closed(folder, record.attempt, reason, survivors)
-            return _Swept(survivors)
+            told = closed(folder, record.attempt, given.reason, survivors)
+            return _Swept(survivors, None if told else given)
 
-        in_background(f"end:{session_id}", self.handle, work, otherwise=_Swept(()))
+        in_background(f"end:{session_id}", self.handle, work, otherwise=_Swept((), given))
 
     # --- small things
 

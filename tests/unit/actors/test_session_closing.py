@@ -5,11 +5,16 @@ from __future__ import annotations
 import errno
 import json
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from fakes.clock import FakeClock
+from outsourcerer.actors import sessions as module
+from outsourcerer.actors.base import Directory
 from outsourcerer.actors.holder_log import EventLog
-from outsourcerer.actors.session_closing import close_log, closed
+from outsourcerer.actors.session_closing import CLOSE_AGAIN_S, MOST_CLOSINGS, close_log, closed
+from outsourcerer.messages.session import SessionRecord
 from outsourcerer.state.session_folder import SessionFolder
 
 
@@ -120,3 +125,32 @@ def test_a_log_that_takes_nothing_is_to_be_closed_again(folder: SessionFolder, m
         assert closed(folder, 1, "its holder died", ()) is False
     assert closed(folder, 1, "its holder died", ()) is True
     assert [row[0] for row in news(folder, 0)] == ["delivery", "exited"]
+
+
+@pytest.mark.parametrize("heard", [3, 10_000])
+def test_a_log_of_one_that_was_given_up_is_closed_once_there_is_room(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, heard: int
+) -> None:
+    tries: list[str] = []
+    terms: dict[str, Any] = {"lane": "claude", "vehicle": "claude", "verb": "run", "provider": "claude"}
+    record = SessionRecord(
+        session_id="20270115-080000-0123456789ab", name="a", transport="native", cwd="/", accepted_at=0.0, **terms
+    )
+
+    def close(_folder: SessionFolder, _attempt: int, reason: str, _survivors: tuple[int, ...]) -> bool:
+        tries.append(reason)
+        return len(tries) == heard
+
+    clock, home = FakeClock(), SimpleNamespace(session_dir=lambda _: tmp_path)
+    monkeypatch.setattr(module, "end_session", lambda *_: ())
+    monkeypatch.setattr(module, "closed", close)
+    monkeypatch.setattr(module, "in_background", lambda _name, _to, work, otherwise: actor.receive_own(work()))
+    services = SimpleNamespace(clock=clock, home=home, epochs=iter([1]))
+    actor = module.Sessions(services=services, name="sessions", directory=Directory())
+    monkeypatch.setattr(actor, "_record", lambda _: record)
+    monkeypatch.setattr(actor, "_append", lambda _facts: None)
+    actor.gave_up(f"session:{record.session_id}", "KeyError: 'x'")
+    while due := clock.waiting():
+        clock.advance(CLOSE_AGAIN_S)
+        actor.receive_own(due[0])
+    assert tries == ["supervisor gave up: KeyError: 'x'"] * min(heard, MOST_CLOSINGS + 1)
