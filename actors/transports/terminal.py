@@ -147,7 +147,10 @@ class Terminal:
             if final in "hl":
                 self._private_modes(numbers, on=final == "h")
         method = getattr(self.grid, _SEQUENCES[final])
-        if final == "m":
+        if final in "su":
+            if not numbers:  # with numbers they are margins at the sides, or a key of kitty's
+                method()
+        elif final == "m":
             method(*numbers)
         elif final in "hl":
             method(*numbers, private=private)

@@ -114,6 +114,23 @@ def test_no_bytes_make_it_raise(chunks):
         assert screen == terminal.screen()
 
 
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(["", "?", ">"]), st.lists(st.integers(0, 9999), max_size=3), st.integers(64, 126))
+    )
+)
+@settings(max_examples=100, deadline=None)
+def test_no_sequence_makes_it_raise(sequences):
+    said = "".join(f"\x1b[{sign}{';'.join(map(str, numbers))}{chr(final)}" for sign, numbers, final in sequences)
+    shown(b"x" + said.encode(), columns=20, rows=5).screen()
+
+
+@pytest.mark.parametrize("numbers", ["5", "1;80", "97;5"])
+def test_margins_at_the_sides_and_keys_of_kitty_move_no_cursor(numbers):
+    drawn = f"\x1b[2;2H\x1b[s\x1b[3;3H\x1b[{numbers}s\x1b[{numbers}u"
+    assert shown(drawn.encode()).screen().cursor == (2, 2)
+
+
 def test_a_string_without_an_end_is_not_kept():
     terminal = Terminal()
     terminal.feed(b"\x1b]52;c;")
