@@ -1,8 +1,8 @@
 """The cells of a terminal: pyte's screen, mended where it is no xterm. Compared with tmux 3.3a on random sequences.
 
 pyte 0.8.2 leaves rows where lines were deleted before rows that nothing was drawn in, keeps every saved cursor and
-forgets each as it is restored, homes no cursor when margins are reset, moves one from outside into the margins, and
-knows neither scrolling without a cursor at the edge nor repeating.
+forgets each as it is restored, homes no cursor when margins are reset, moves one from outside into the margins,
+raises when it does not know what to erase, and knows neither scrolling without a cursor at the edge nor repeating.
 """
 
 from __future__ import annotations
@@ -158,6 +158,16 @@ class Grid(pyte.Screen):
     def repeat(self, count: int = 1) -> None:
         """Draw the last character again (``rep``); no more than a row of it, which is what anybody asks for."""
         self.draw(self._drawn * min(count or 1, self.columns))
+
+    def erase_in_display(self, how: int = 0, *_args: object, **_kwargs: object) -> None:
+        """Erase below (0), above (1) or all (2) of the screen; 3 is only what has left it, and stays here."""
+        if how in {0, 1, 2}:
+            super().erase_in_display(how)
+
+    def erase_in_line(self, how: int = 0, private: bool = False) -> None:
+        """Erase what is right (0) or left (1) of the cursor, or the row (2)."""
+        if how in {0, 1, 2}:
+            super().erase_in_line(how, private)
 
     def save_cursor(self) -> None:
         """Remember the cursor: the last one only, as terminals do."""
