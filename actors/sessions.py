@@ -93,9 +93,10 @@ class _Given:
 
 @dataclass(frozen=True, slots=True)
 class _Swept:
-    survivors: tuple[int, ...]
-    unclosed: _Given | None = None
-    """Its log could not be closed."""
+    given: _Given
+    survivors: tuple[int, ...] = ()
+    told: bool = False
+    """Whether its log is closed."""
 
 
 class Sessions(Supervisor):
@@ -141,11 +142,8 @@ class Sessions(Supervisor):
                 if waiting is not None:
                     waiting.undo()
                     waiting.answer(refusal)
-            case _Swept(survivors=survivors, unclosed=unclosed):
-                if survivors:
-                    log.error("processes that would not end: %s", survivors)
-                if unclosed is not None and unclosed.again < MOST_CLOSINGS:
-                    self.clock.later(CLOSE_AGAIN_S, self.handle, replace(unclosed, again=unclosed.again + 1))
+            case _Swept():
+                self._swept(message)
             case _Given():
                 self._sweep(message)
             case _:
@@ -247,7 +245,6 @@ class Sessions(Supervisor):
         self._append(
             [SessionEnded(session_id=session_id, attempt=record.attempt, state=SessionState.LOST, reason=reason)]
         )
-        self._free(record.name, session_id)
         self._sweep(_Given(record, reason))
 
     def _sweep(self, given: _Given) -> None:
@@ -259,10 +256,18 @@ class Sessions(Supervisor):
 
         def work() -> _Swept:
             survivors = end_session(session_id, delegate, holder, 2.0)
-            told = closed(folder, record.attempt, given.reason, survivors)
-            return _Swept(survivors, None if told else given)
+            return _Swept(given, survivors, closed(folder, record.attempt, given.reason, survivors))
 
-        in_background(f"end:{session_id}", self.handle, work, otherwise=_Swept((), given))
+        in_background(f"end:{session_id}", self.handle, work, otherwise=_Swept(given))
+
+    def _swept(self, swept: _Swept) -> None:
+        if swept.survivors:
+            log.error("processes that would not end: %s", swept.survivors)
+        given = swept.given
+        if not swept.told and given.again < MOST_CLOSINGS:
+            self.clock.later(CLOSE_AGAIN_S, self.handle, replace(given, again=given.again + 1))
+        else:  # not before: what is started anew under its id would be ended with it
+            self._free(given.record.name, given.record.session_id)
 
     # --- small things
 

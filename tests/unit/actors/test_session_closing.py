@@ -149,8 +149,11 @@ def test_a_log_of_one_that_was_given_up_is_closed_once_there_is_room(
     actor = module.Sessions(services=services, name="sessions", directory=Directory())
     monkeypatch.setattr(actor, "_record", lambda _: record)
     monkeypatch.setattr(actor, "_append", lambda _facts: None)
+    actor._names["a"] = record.session_id
     actor.gave_up(f"session:{record.session_id}", "KeyError: 'x'")
     while due := clock.waiting():
+        assert "a" in actor._names, "it can't be started anew meanwhile: that would be ended with it"
         clock.advance(CLOSE_AGAIN_S)
         actor.receive_own(due[0])
     assert tries == ["supervisor gave up: KeyError: 'x'"] * min(heard, MOST_CLOSINGS + 1)
+    assert not actor._names
