@@ -201,10 +201,10 @@ class Loop(Actor):
 
     # --- one step
 
-    def _begin(self, step: LoopStep) -> None:
+    def _begin(self, step: LoopStep, instead_of: str | None = None) -> None:
         """Journal the step; then have it done."""
         self._asked.discard(step.number)
-        self._journal([LoopStepBegan(loop_id=self.loop_id, step=step)], self._look)
+        self._journal([LoopStepBegan(loop_id=self.loop_id, step=step, instead_of=instead_of)], self._look)
 
     def _go_on(self, record: LoopRecord, step: LoopStep) -> None:
         """Have a step done that is in the journal, or see whether it has ended."""
@@ -248,7 +248,7 @@ class Loop(Actor):
             self._ended(told.refused)
         elif told.renamed is not None:
             name = "job_id" if step.session_id is None else "session_id"
-            self._begin(step.model_copy(update={name: told.renamed}))
+            self._begin(step.model_copy(update={name: told.renamed}), instead_of=getattr(step, name))
         elif told.again:
             self._asked.discard(step.number)  # at the next look
         else:

@@ -122,7 +122,7 @@ class Sessions(Supervisor):
 
     # --- messages
 
-    def receive_own(self, message: object) -> None:  # noqa: C901, PLR0912 - one flat match
+    def receive_own(self, message: object) -> None:  # noqa: C901 - one flat match
         """One flat match over what Sessions can be told."""
         match message:
             case StartSession():

@@ -264,6 +264,8 @@ class LoopStepBegan(Observation):
     kind: Literal["loop.step_began"] = "loop.step_began"
     loop_id: LoopId
     step: LoopStep
+    instead_of: str | None = None
+    """The job or session that it was to be before, whose id somebody else had: without it a step begins once."""
 
 
 class LoopStepEnded(Observation):

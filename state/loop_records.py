@@ -32,7 +32,7 @@ def after(record: Record | None, fact: Mapping[str, Any], at: float) -> Record |
     match kind:
         case "loop.step_began" | "loop.step_ended":
             steps = record.get("steps") or ()
-            changed = _with(steps, fact.get("step"))
+            changed = _with(steps, fact.get("step"), began=kind == "loop.step_began", instead_of=fact.get("instead_of"))
             return record if changed is None else {**record, "steps": changed}
         case "loop.cancel_requested":
             return {**record, "cancel_requested": True}
@@ -73,13 +73,17 @@ def spent(record: Mapping[str, Any], now: float) -> float:
     return before + max(0.0, now - begun)
 
 
-def _with(steps: Iterable[Any], step: Any) -> list[Any] | None:  # noqa: ANN401 - a JSON value
-    """Return the steps with one more, or with that one in its place; None: it is none, or has ended already."""
+def _with(steps: Iterable[Any], step: Any, *, began: bool, instead_of: object) -> list[Any] | None:  # noqa: ANN401 - a JSON value
+    """Return the steps with one more, or with that one in its place; None: it is none, or has ended already.
+
+    One that has begun begins no second time, as another job, unless that job is named that it is ``instead_of``.
+    """
     found = list(steps)
     if not isinstance(step, dict):
         return None
     for place in range(len(found) - 1, -1, -1):
         if found[place].get("number") == step.get("number"):
             over = found[place].get("ended") is not None
-            return None if over else [*found[:place], step, *found[place + 1 :]]
+            named = instead_of is not None and instead_of in {found[place].get(key) for key in ("job_id", "session_id")}
+            return None if over or (began and not named) else [*found[:place], step, *found[place + 1 :]]
     return [*found, step]

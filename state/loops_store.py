@@ -7,7 +7,8 @@ import json
 import sqlite3
 from typing import Any
 
-from ..messages.loop import LoopFact
+from ..messages.loop import LoopFact, LoopStepEnded
+from .loop_moves import REFUSED
 from .loop_records import Record, after, fold
 
 _FACTS = "SELECT at, body FROM facts WHERE job_id = ? AND kind LIKE 'loop.%' ORDER BY seq"
@@ -16,7 +17,17 @@ _FACTS = "SELECT at, body FROM facts WHERE job_id = ? AND kind LIKE 'loop.%' ORD
 def is_settled(db: sqlite3.Connection, fact: LoopFact, at: float) -> bool:
     """Whether a fact changes nothing of a loop that there is, facts of the open transaction included."""
     known = _load(db, fact.loop_id)
-    return known is not None and after(known, fact.model_dump(mode="json"), at) is known
+    if known is None:
+        return False
+    return after(known, fact.model_dump(mode="json"), at) is known or _was_launched(db, known, fact)
+
+
+def _was_launched(db: sqlite3.Connection, known: Record, fact: LoopFact) -> bool:
+    """Whether a step is said to have come to no job that there is: by an actor that crashed while that waited."""
+    if not isinstance(fact, LoopStepEnded) or fact.step.state != REFUSED:
+        return False
+    planned = {step.get("job_id") for step in known.get("steps") or () if step.get("number") == fact.step.number}
+    return any(job and db.execute("SELECT 1 FROM jobs WHERE job_id = ?", (job,)).fetchone() for job in planned)
 
 
 def _load(db: sqlite3.Connection, loop_id: str) -> Record | None:

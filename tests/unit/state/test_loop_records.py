@@ -1,7 +1,9 @@
 """Loops are their facts: folded, found again, and shown."""
 
 import pytest
-from fakes.state import scratch_home
+from fakes.state import job_id, scratch_home
+from fakes.state import record as job_record
+from outsourcerer.messages.facts import JobAccepted
 from outsourcerer.messages.loop import (
     LoopAccepted,
     LoopCancelRequested,
@@ -94,6 +96,32 @@ def test_facts_that_say_nothing_change_nothing():
     assert after(known, {"kind": "loop.from_the_future"}, 1.0) is known
     assert after(known, {"kind": "loop.step_ended", "step": 3}, 1.0)["steps"] == []
     assert spent({"spent_s": 2.0, "segment_began": 10.0}, 5.0) == 2.0  # the clock was set back
+
+
+OTHER = "20261130-010299-0123456789ab"
+
+
+def test_a_step_begins_once_unless_it_names_whose_place_it_takes(kept):
+    """An actor that crashed while its decision waited for room: its successor's, of the same step, comes behind it."""
+    other = STEP.model_copy(update={"job_id": OTHER})
+    with kept(*life()[:2], LoopStepBegan(loop_id=ONE, step=other)) as reader:
+        assert [step["job_id"] for step in loop(reader, ONE)["steps"]] == [STEP.job_id]
+    with kept(LoopStepBegan(loop_id=ONE, step=other, instead_of="20261130-010277-0123456789ab")) as reader:
+        assert [step["job_id"] for step in loop(reader, ONE)["steps"]] == [STEP.job_id]
+    with kept(LoopStepBegan(loop_id=ONE, step=other, instead_of=STEP.job_id)) as reader:
+        assert [step["job_id"] for step in loop(reader, ONE)["steps"]] == [OTHER]
+
+
+@pytest.mark.parametrize("launched", [False, True])
+def test_a_step_whose_job_there_is_was_not_refused(kept, launched):
+    """Its actor was told no for want of room, and crashed before that was written: its successor had it launched."""
+    begun = STEP.model_copy(update={"job_id": job_id(7)})
+    refused = begun.model_copy(update={"job_id": None, "ended": 3.0, "state": "refused"})
+    there = (JobAccepted(job_id=job_id(7), record=job_record(7)),) if launched else ()
+    facts = (life()[0], LoopStepBegan(loop_id=ONE, step=begun), *there, LoopStepEnded(loop_id=ONE, step=refused))
+    with kept(*facts) as reader:
+        (step,) = loop(reader, ONE)["steps"]
+    assert (step["state"], step["job_id"]) == ((None, job_id(7)) if launched else ("refused", None))
 
 
 def test_a_store_without_any(tmp_path):
