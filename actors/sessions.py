@@ -107,6 +107,8 @@ class Sessions(Supervisor):
         self.services = services
         self._names: dict[str, str] = {}
         """Name → id of the live session that bears it."""
+        self._given_up: set[str] = set()
+        """Sessions that are being ended without an actor of theirs."""
         self._writer: JournalWriter[_Waiting] = JournalWriter(self, next(services.epochs))
 
     def started(self) -> None:
@@ -191,7 +193,8 @@ class Sessions(Supervisor):
         if session_actor(session_id) in self.children():
             return True
         record = self._record(session_id)
-        if record is None or record.state.ended or not self.services.lock.take():
+        given_up = session_id in self._given_up
+        if record is None or record.state.ended or given_up or not self.services.lock.take():
             return False
         self._names.setdefault(record.name, session_id)
         self._run(session_id)
@@ -241,11 +244,8 @@ class Sessions(Supervisor):
         log.error("%s: gave up: %s", session_id, error)
         if record is None:
             return
-        reason = f"supervisor gave up: {error}"[:200]
-        self._append(
-            [SessionEnded(session_id=session_id, attempt=record.attempt, state=SessionState.LOST, reason=reason)]
-        )
-        self._sweep(_Given(record, reason))
+        self._given_up.add(session_id)
+        self._sweep(_Given(record, f"supervisor gave up: {error}"[:200]))
 
     def _sweep(self, given: _Given) -> None:
         """End what is left of a session that was given up, and close its log: again and again, until there is room."""
@@ -263,11 +263,17 @@ class Sessions(Supervisor):
     def _swept(self, swept: _Swept) -> None:
         if swept.survivors:
             log.error("processes that would not end: %s", swept.survivors)
-        given = swept.given
+        given, record = swept.given, swept.given.record
         if not swept.told and given.again < MOST_CLOSINGS:
             self.clock.later(CLOSE_AGAIN_S, self.handle, replace(given, again=given.again + 1))
-        else:  # not before: what is started anew under its id would be ended with it
-            self._free(given.record.name, given.record.session_id)
+            return
+        # Not before: a next supervisor would not close its log, and what starts anew under its id be ended with it.
+        ended = SessionEnded(
+            session_id=record.session_id, attempt=record.attempt, state=SessionState.LOST, reason=given.reason
+        )
+        self._given_up.discard(record.session_id)
+        self._append([ended])
+        self._free(record.name, record.session_id)
 
     # --- small things
 

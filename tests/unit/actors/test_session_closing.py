@@ -148,7 +148,8 @@ def test_a_log_of_one_that_was_given_up_is_closed_once_there_is_room(
     services = SimpleNamespace(clock=clock, home=home, epochs=iter([1]))
     actor = module.Sessions(services=services, name="sessions", directory=Directory())
     monkeypatch.setattr(actor, "_record", lambda _: record)
-    monkeypatch.setattr(actor, "_append", lambda _facts: None)
+    told: list[tuple[str, int]] = []
+    monkeypatch.setattr(actor, "_append", lambda facts: told.extend((fact.state.value, len(tries)) for fact in facts))
     actor._names["a"] = record.session_id
     actor.gave_up(f"session:{record.session_id}", "KeyError: 'x'")
     while due := clock.waiting():
@@ -157,3 +158,4 @@ def test_a_log_of_one_that_was_given_up_is_closed_once_there_is_room(
         actor.receive_own(due[0])
     assert tries == ["supervisor gave up: KeyError: 'x'"] * min(heard, MOST_CLOSINGS + 1)
     assert not actor._names
+    assert told == [("lost", len(tries))], "the next supervisor closes no log of one that has ended"
