@@ -138,4 +138,4 @@ class Holding:
             survivors = end_session(self._session_id, delegate, holder, END_GRACE_S)
             return Gone(survivors, closed(self._folder, attempt, reason, survivors))
 
-        in_background(f"end:{self._session_id}", self._handle, work, otherwise=Gone())
+        in_background(f"end:{self._session_id}", self._handle, work, otherwise=Gone(told=False))

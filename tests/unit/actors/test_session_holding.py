@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 from fakes.clock import FakeClock
+from outsourcerer.actors import session_holding as module
 from outsourcerer.actors.session_holding import BEGIN_S, LAUNCH_S, SUPERVISOR, Holding
 from outsourcerer.state.session_folder import SessionFolder
 
@@ -39,3 +40,11 @@ def test_one_whose_claim_names_nobody_is_waited_for_and_not_for_ever(
     assert holding.there(1)
     clock.advance(BEGIN_S)
     assert not holding.there(1)
+
+
+def test_an_end_that_failed_has_told_nothing(holding: Holding, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No descriptors for a moment: it is tried again, for somebody waits to be told what became of what was given."""
+    told: list[module.Gone] = []
+    monkeypatch.setattr(module, "in_background", lambda *_, otherwise: told.append(otherwise))
+    holding.end(1, "its holder died")
+    assert told == [module.Gone(told=False)]
