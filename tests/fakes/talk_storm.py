@@ -23,6 +23,7 @@ from fakes.chaos_storm import Outcome, Storm, live, seen
 from fakes.sim_machine import CONT, KILL, STOP, TERM
 from fakes.sim_sessions import TalkWorld
 from outsourcerer.actors.holder_log import EVENTS, OVER
+from outsourcerer.actors.session_holding import BEGIN_S
 from outsourcerer.actors.session_reading import Tail
 from outsourcerer.messages.refusals import Refused
 from outsourcerer.state.ids import new_job_id
@@ -30,6 +31,8 @@ from outsourcerer.state.store import Reader
 
 STEPS = 900
 SETTLE_S = 3600.0
+LOOKS_S = 20.0
+"""Until somebody was surely looked at."""
 CALM_S = 120.0
 KINDS: dict[str, float] = {
     "supervisor killed": 6,
@@ -255,8 +258,13 @@ def settle(world: TalkWorld, made: TalkStorm) -> None:
             machine.signal(proc, CONT)
     world.run_until(lambda: False, CALM_S)
     world.run_until(lambda: world.assembly is not None, CALM_S)
-    holders = {proc.job_id for proc in machine.table.values() if proc.kind == "holder" and proc.there}
-    made.alone = [str(row["session_id"]) for row in living(world) if row["session_id"] not in holders]
+
+    def alone() -> list[str]:
+        holders = {proc.job_id for proc in machine.table.values() if proc.kind == "holder" and proc.there}
+        return [str(row["session_id"]) for row in living(world) if row["session_id"] not in holders]
+
+    world.run_until(lambda: not alone(), BEGIN_S + LOOKS_S)  # so long one whose claim names nobody is waited for
+    made.alone = alone()
     for talk in made.talks:
         for _ in range(5):
             if world.request({"kind": "session.stop", "session": talk.job_id}) is not None:
