@@ -57,7 +57,21 @@ KINDS: dict[str, float] = {
     "strangers came": 3,
     "strangers left": 2,
 }
-ACTS = ("start", "send", "send", "send", "send", "again", "cut in", "answer", "answer", "interrupt", "set", "stop")
+ACTS = (
+    "start",
+    "send",
+    "send",
+    "send",
+    "send",
+    "again",
+    "cut in",
+    "answer",
+    "answer",
+    "interrupt",
+    "set",
+    "stop",
+    "anew",
+)
 
 
 @dataclass(slots=True)
@@ -128,6 +142,9 @@ class TalkStorm(Storm):
         if act == "start":
             self.start(number, chance)
             return
+        if act == "anew":
+            self.start_anew(chance)
+            return
         talk = chance.choice([talk for talk in self.talks if talk.job_id not in self.over] or self.talks)
         if act == "stop":
             self._ask({"kind": "session.stop", "session": talk.job_id}, chance)
@@ -164,6 +181,13 @@ class TalkStorm(Storm):
         if "task" in request:
             given = "given" if answer == "accepted" else answer
             self.words.append(Words(session_id, f"{session_id}:task", request["task"], given, 1))
+
+    def start_anew(self, chance: random.Random) -> None:
+        """One that has ended, if any was said to have; it goes on with what it is given from then on."""
+        session_id = chance.choice(sorted(self.over) or [str(talk.job_id) for talk in self.talks])
+        body = {"kind": "session.relaunch", "session": session_id, "environment": self.world.asking()["environment"]}
+        if getattr(self._ask(body, chance), "kind", "") == "session_accepted":
+            self.over.discard(session_id)
 
     def send(self, words: Words, chance: random.Random, *, interrupt: bool = False) -> None:
         body = {"kind": "session.send", "session": words.session_id, "send_id": words.send_id, "text": words.text}
