@@ -40,6 +40,7 @@ def test_two_clis_make_one_branch(make_world) -> None:
 
     world.server.forget()
     world.server.steps = [{"text": "The answer is 42.", "mark": "DONE", "repeat": 0}]
+    environ["OSRC_FAILOVER_CASH_OK"] = "1"  # they are signed in by keys, which cost cash
     asked = world.osrc("second-opinion", "--cwd", str(repo), "--json", "What is 6 times 7?", timeout_s=400, **environ)
     found = json.loads(asked.stdout)
     assert (asked.returncode, found["outcome"]) == (0, "consensus"), (found["members"], asked.stderr)

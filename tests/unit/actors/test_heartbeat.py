@@ -191,6 +191,7 @@ def test_what_ended_before_it_was_armed_is_not_told(tmp_path):
     bench = Bench(tmp_path, OSRC_FLEET_SUPERVISION="0")
     bench.running()
     bench.ended(JobState.FAILED)
+    eventually(lambda: bench.read(lambda reader: reader.entries(0, 99, type="job.ended")))
     bench.armed()
     bench.running(2)
     bench.ended(JobState.TIMEOUT, 2)
