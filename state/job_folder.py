@@ -18,8 +18,8 @@ Beside these, where there is a reason: ``gate.json`` (``recheck.py``), ``check*`
 (``attempts.py``), and what the lane's plan gives the delegate.
 
 Order that loses nothing: folder, prompt and ``draft.json``, then the journal's commit, then ``draft.json``
-becomes ``meta.json``. A folder without ``meta.json`` was never promised to anyone, so that a rebuild
-neither runs nor removes it. ``meta.json`` and ``end.json`` together are the second copy of the record.
+becomes ``meta.json``. A folder without ``meta.json``, and without a claim, was never promised to anyone, so
+that a rebuild neither runs nor removes it. ``meta.json`` and ``end.json`` together are the second copy of the record.
 
 A job makes as few files as it can and removes none: on a busy file system that is what it costs most.
 """
@@ -54,6 +54,7 @@ ERR = "err.log"
 EVENTS = "events.jsonl"
 LAST = "last.txt"
 EXIT = "exit.json"
+FIRST_CLAIM = "claim.1"
 WATCH = "watch.json"
 TREE = "worktree.json"
 
@@ -197,7 +198,11 @@ class JobFolder:
 
     def read_meta(self) -> JobRecord | None:
         """Return the record's second copy; None when there is none of this job that can be read."""
-        return self._record(END) or self._record(META)
+        return self._record(END) or self._record(META) or self._launched_draft()
+
+    def _launched_draft(self) -> JobRecord | None:
+        """Return the draft of a job that was launched, and so was journalled: whoever was to promise it was killed."""
+        return self._record(DRAFT) if os.path.lexists(self._at(FIRST_CLAIM)) else None
 
     def read_draft(self) -> JobRecord | None:
         """Return what is not promised yet; None when there is nothing of this job that can be read."""

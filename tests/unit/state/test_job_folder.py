@@ -52,6 +52,16 @@ def test_the_record_comes_back_whole(folder):
     assert folder.read_meta() == promised, "the older copy is there for that"
 
 
+def test_one_that_was_launched_was_journalled_whoever_did_not_come_to_promise_it(folder):
+    """Else a store that is lost then takes a job along whose delegate ran."""
+    folder.begin_meta(record(), {"lane": "x"})
+    assert folder.read_meta() is None
+    assert folder.claim(1, {"by": "shim"})
+    assert folder.read_meta() == record()
+    folder.promise()
+    assert folder.read_meta() == record()
+
+
 def test_what_is_begun_is_never_begun_over_something(folder):
     folder.file(PROMPT).symlink_to(folder.path.parent / "elsewhere")
     with pytest.raises(StateError):
